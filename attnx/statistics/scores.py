@@ -1,0 +1,29 @@
+"""The record of all per-head scores of one sentence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+SCOPES = ("all", "content")
+
+
+@dataclass(frozen=True)
+class HeadScores:
+    """Scores of every head over one sentence, in one scope (``all`` or ``content``).
+
+    `values` maps a statistic's name to float64 ``[layers, heads]``; NaN marks what is not defined (written as
+    null). `details` holds what belongs to a score but is no score: for ``sink`` the token that takes it and for
+    ``positional_rate`` the offset (int64 ``[layers, heads]``, -1 / 0 where undefined), for ``nearest_head`` the flat index of
+    that head, and ``within_layer_spread`` (float64 ``[layers]``). `tokens` counts the positions
+    in scope; `skipped_rows` the rows left out because their attention in scope was below 1e-6 (int64 ``[layers, heads]``).
+    """
+
+    scope: str
+    values: Mapping[str, Floats]
+    details: Mapping[str, NDArray[Any]]
+    tokens: int
+    skipped_rows: NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""Reading sentences: cleaning, language by script, readable labels for tokens."""
