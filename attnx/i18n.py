@@ -17,6 +17,8 @@ import yaml
 from attnx.resources import resource_dir
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from babel import Locale
 
 DEFAULT_LANGUAGE = "en"
@@ -31,7 +33,7 @@ def languages() -> tuple[str, ...]:
 
 
 def match_language(name: str) -> str | None:
-    """Return the catalogue for a locale name such as ``zh_CN.UTF-8``, ``ru-RU``, ``EN`` or ``C``; None if there is none."""
+    """Return the catalogue for a locale name such as ``zh_CN.UTF-8``, ``ru-RU`` or ``C``; None if there is none."""
     plain = name.split(".")[0].split("@")[0].replace("_", "-").lower()
     if plain in {"c", "posix"}:
         return DEFAULT_LANGUAGE
@@ -100,6 +102,12 @@ class Catalog:
         value = 0.0 if round(value, digits) == 0 else value
         pattern = "#,##0." + "0" * digits if digits else "#,##0"
         return str(format_decimal(value, format=pattern, locale=self.locale)).replace("-", "−")
+
+    def date(self, moment: "datetime") -> str:
+        """Write a date the way this language does in running text."""
+        from babel.dates import format_date
+
+        return str(format_date(moment, "long", locale=self.locale))
 
     def _find(self, key: str) -> Any:  # noqa: ANN401 - a string or a plural mapping
         node: Any = self.messages

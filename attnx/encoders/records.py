@@ -1,10 +1,14 @@
 """What the encoders pass on: who the model is, how a sentence was cut, what its heads attend to."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
-from attnx.texts.sentence import Sentence
+    from attnx.texts.sentence import Sentence
 
 
 @dataclass(frozen=True)
@@ -12,8 +16,7 @@ class ModelInfo:
     """Which model made the numbers.
 
     `source` is ``builtin``, ``hub`` or ``local``; `revision` a commit or release where one is known; `dtype` the
-    type of the stored weights (``q4_0`` for 4-bit): every computation is in float32. `causal` says that no
-    query sees a later key.
+    type of the stored weights (``q4_0`` for 4-bit): every computation is in float32.
     """
 
     name: str

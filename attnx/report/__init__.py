@@ -1,0 +1,1 @@
+"""From scores to something to read: the document, its views, pictures, HTML, PDF, JSON and tables."""

@@ -1,0 +1,26 @@
+"""Every per-head statistic: the registry, the scores of one sentence, the pattern classes."""
+
+from attnx.statistics.patterns import PATTERN_THRESHOLDS, PATTERNS, PatternThresholds, pattern_class
+from attnx.statistics.registry import REGISTRY, MapStatistic, RowStatistic, Statistic, map_statistic, row_statistic
+from attnx.statistics.scores import SCOPES, HeadScores
+from attnx.statistics.scoring import mean_rows, score_heads
+from attnx.statistics.view import ScopeView, scope_view
+
+__all__ = [
+    "PATTERNS",
+    "PATTERN_THRESHOLDS",
+    "REGISTRY",
+    "SCOPES",
+    "HeadScores",
+    "MapStatistic",
+    "PatternThresholds",
+    "RowStatistic",
+    "ScopeView",
+    "Statistic",
+    "map_statistic",
+    "mean_rows",
+    "pattern_class",
+    "row_statistic",
+    "scope_view",
+    "score_heads",
+]

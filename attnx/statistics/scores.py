@@ -16,10 +16,12 @@ class HeadScores:
     """Scores of every head over one sentence, in one scope (``all`` or ``content``).
 
     `values` maps a statistic's name to float64 ``[layers, heads]``; NaN marks what is not defined (written as
-    null). `details` holds what belongs to a score but is no score: for ``sink`` the token that takes it and for
-    ``positional_rate`` the offset (int64 ``[layers, heads]``, -1 / 0 where undefined), for ``nearest_head`` the flat index of
-    that head, and ``within_layer_spread`` (float64 ``[layers]``). `tokens` counts the positions
-    in scope; `skipped_rows` the rows left out because their attention in scope was below 1e-6 (int64 ``[layers, heads]``).
+    null). `details` holds what belongs to a score but is no score: ``sink_position``, the position in the
+    sentence of the token that takes the sink (int64 ``[layers, heads]``, -1 where undefined);
+    ``positional_offset``, the offset of the positional rate (likewise, 0 where undefined); ``nearest_head_index``,
+    the flat index ``layer * heads + head`` of the nearest head (likewise, -1); and ``within_layer_spread``, in
+    nats (float64 ``[layers]``). `tokens` counts the positions in scope; `skipped_rows` the rows left out because
+    their attention in scope was below 1e-6 (int64 ``[layers, heads]``).
     """
 
     scope: str

@@ -1,0 +1,55 @@
+"""The public Python interface. Heavy imports happen inside, so that ``import attnx`` is quick."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnx.i18n import load_catalog, match_language
+from attnx.texts.sentence import read_sentence
+
+if TYPE_CHECKING:
+    from attnx.encoders.encoder import Encoder
+    from attnx.report.document import Document
+
+
+def load_encoder(name: str = "builtin", *, download: bool = False, trust_remote_code: bool = False) -> "Encoder":
+    """Load an encoder: ``builtin``, a local folder, or a Hugging Face id from the local cache.
+
+    `download` allows fetching an id that is not cached, `trust_remote_code` running code that comes with the model.
+    Raises attnx.errors.InputError when there is no such model or it cannot be used.
+    """
+    from attnx.encoders.encoder import load_encoder as load
+
+    return load(name, download=download, trust_remote_code=trust_remote_code)
+
+
+def analyze(*texts: str, encoder: "Encoder | str" = "builtin") -> "Document":
+    """Measure every head on each text and return the document that a report is made from.
+
+    ``document.sentences[i].scopes["all" | "content"].values[statistic]`` is float64 ``[layers, heads]``, NaN where
+    undefined; ``.maps`` is uint8 ``[layers, heads, query, key]``; ``.findings`` are what the rules found.
+    """
+    from attnx.analysis import analyze as run
+
+    sentences = [read_sentence(text) for text in texts]
+    return run(sentences, load_encoder(encoder) if isinstance(encoder, str) else encoder)
+
+
+def save(document: "Document", path: str | Path, language: str | None = None) -> None:
+    """Write the report to an ``.html``, ``.pdf`` or ``.json`` file; by default in the first text's language."""
+    from attnx.errors import InputError
+    from attnx.i18n import languages
+    from attnx.report.output import check_output, render, write_atomically
+
+    code = match_language(language) if language else document.sentences[0].language
+    if code is None:
+        raise InputError("unknown_language", language=language, known=", ".join(languages()))
+    path = Path(path)
+    check_output(path)
+    write_atomically(path, render(document, path.suffix.lower(), load_catalog(code)))
+
+
+def read(path: str | Path) -> "Document":
+    """Return the document that was saved as JSON."""
+    from attnx.report.document import read_document
+
+    return read_document(Path(path))

@@ -1,0 +1,70 @@
+"""The options that mean the same in every command, and the texts of the help."""
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from attnx.errors import InputError
+from attnx.i18n import Catalog, is_traditional, languages, load_catalog, match_language, terminal_catalog
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def help_text(name: str) -> str:
+    """Return the help of a command or option in the language of the user's terminal."""
+    return terminal_catalog().text(f"help.{name}").replace("\\b", "\b")
+
+
+def model_options(command: F) -> F:
+    """Add ``-m/--model`` and what it may do: download, run the model's own code, cut long texts."""
+    for option in (
+        click.option("--on-long", type=click.Choice(["cut", "error"]), default="cut", help=help_text("on_long")),
+        click.option("--trust-remote-code", is_flag=True, help=help_text("trust_remote_code")),
+        click.option("--download", is_flag=True, help=help_text("download")),
+        click.option("-m", "--model", default="builtin", show_default=True, metavar="MODEL", help=help_text("model")),
+    ):
+        command = option(command)
+    return command
+
+
+def language_option(command: F) -> F:
+    """Add ``-l/--lang``, checked and resolved to a catalog's language."""
+    return click.option("-l", "--lang", "language", callback=_language, metavar="LANG", help=help_text("lang"))(command)
+
+
+def output_option(command: F) -> F:
+    """Add ``-o/--output``, which may be given several times."""
+    return click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=help_text("output"),
+    )(command)
+
+
+def catalog_for(language: str | None, text_language: str) -> Catalog:
+    """Return the catalog of ``-l``, or of the language of the text where ``-l`` was not given."""
+    return load_catalog(language or (text_language if text_language in languages() else "en"))
+
+
+def command_line() -> str:
+    """Return the command that was given, as a shell would take it."""
+    return shlex.join(["attnx", *sys.argv[1:]])
+
+
+def _language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    language = match_language(value)
+    if language is None:
+        raise InputError("unknown_language", language=value, known=", ".join(languages()))
+    if is_traditional(value):
+        click.echo(terminal_catalog().text("terminal.traditional"), err=True)
+    return language

@@ -1,0 +1,24 @@
+"""``attnx render``: a saved report in another language or format, without the model."""
+
+from pathlib import Path
+
+import click
+
+from attnx.cli.options import catalog_for, help_text, language_option, output_option
+from attnx.cli.writing import write_all
+
+
+@click.command(help=help_text("render"))
+@click.argument("saved", type=click.Path(path_type=Path), metavar="REPORT.json")
+@language_option
+@output_option
+def render(saved: Path, language: str | None, outputs: tuple[Path, ...]) -> None:
+    """Read the report's JSON and write it again."""
+    from attnx.report.document import read_document
+    from attnx.report.output import check_outputs, default_path
+
+    document = read_document(saved)
+    first = document.sentences[0]
+    outputs = outputs or (default_path(first.text),)
+    check_outputs(outputs)
+    write_all(document, outputs, catalog_for(language, first.language))

@@ -1,0 +1,49 @@
+"""``attnx report``: texts become a localized report."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from attnx.cli.options import catalog_for, command_line, help_text, language_option, model_options, output_option
+from attnx.cli.progress import notice, stage
+from attnx.cli.writing import write_all
+
+
+@click.command(help=help_text("report"))
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
+@model_options
+@language_option
+@output_option
+def report(
+    texts: tuple[str, ...],
+    model: str,
+    download: bool,
+    trust_remote_code: bool,
+    on_long: str,
+    language: str | None,
+    outputs: tuple[Path, ...],
+) -> None:
+    """Measure the texts and write the report."""
+    from attnx.report.output import check_outputs, default_path
+    from attnx.texts.sentence import read_sentence
+
+    texts = tuple(sys.stdin.read() if text == "-" else text for text in texts)
+    sentences = [read_sentence(text) for text in texts]
+    catalog = catalog_for(language, sentences[0].language)
+    outputs = outputs or (default_path(sentences[0].text),)
+    check_outputs(outputs)
+
+    with stage("loading", name=model):
+        from attnx.encoders.encoder import load_encoder
+
+        encoder = load_encoder(model, download=download, trust_remote_code=trust_remote_code)
+    with stage("measuring"):
+        from attnx.analysis import analyze
+
+        document = analyze(sentences, encoder, on_long=on_long, command=command_line())
+    from attnx.report.build import notices
+
+    for message in notices(document, catalog):
+        notice(message)
+    write_all(document, outputs, catalog)

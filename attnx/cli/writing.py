@@ -1,0 +1,26 @@
+"""What the commands that write reports end with."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from attnx.cli.progress import stage
+from attnx.i18n import Catalog
+
+if TYPE_CHECKING:
+    from attnx.report.document import Document
+
+
+def write_all(document: "Document", outputs: Sequence[Path], catalog: Catalog) -> None:
+    """Write the report to every output; print their paths and the strongest findings in the report's language."""
+    from attnx.report.build import highlights
+    from attnx.report.output import render, write_atomically
+
+    for path in outputs:
+        with stage("writing", path=str(path)):
+            write_atomically(path, render(document, path.suffix.lower(), catalog))
+        click.echo(catalog.text("terminal.written", path=path))
+    for line in highlights(document, catalog):
+        click.echo(f"• {line}")

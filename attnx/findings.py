@@ -1,0 +1,194 @@
+"""What is worth saying about a sentence's heads: rules from scores to findings, which are keys and numbers.
+
+The words are in ``locales/*.yaml`` under ``findings``. To add one, write one decorated rule, and its words.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnx.encoders.records import Encoding
+from attnx.statistics.patterns import PATTERN_THRESHOLDS, PATTERNS, pattern_class
+from attnx.statistics.scores import Floats, HeadScores
+
+# Clark et al. 2019, section 3.1: heads that put more than half of their attention on one neighbor.
+MAJORITY = 0.5
+# Voita et al. 2019, section 5.1: the same offset in at least 90 % of rows makes a positional head.
+POSITIONAL = 0.9
+# Gu et al. 2025, section 3.2: a token that gets more than this from the average query is a sink.
+SINK = 0.3
+# Own, in nats, of at most ln 2 = 0.69: the two heatmaps look the same.
+NEAR_DUPLICATE = 0.005
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing worth saying: a message key and its numbers.
+
+    `layer` and `head` count from 0 and name the strongest head, or the layer, or nothing. `value` is that head's
+    score, `threshold` what the rule asks for (None if the rule compares heads only). `details` holds what else the
+    message names; ``n`` is how many heads pass, ``heads`` how many there are. A key that ends in ``_none`` says that
+    no head passes, and then names the one that comes closest.
+    """
+
+    key: str
+    layer: int | None
+    head: int | None
+    value: float
+    threshold: float | None
+    details: Mapping[str, int | float | str]
+
+
+Scores = Mapping[str, HeadScores]
+Rule = Callable[[Encoding, Scores], Finding | None]
+RULES: list[Rule] = []
+
+
+def rule(function: Rule) -> Rule:
+    """Register the decorated rule; a rule returns None where its statistic is not defined or says nothing."""
+    RULES.append(function)
+    return function
+
+
+def find(encoding: Encoding, scores: Scores) -> tuple[Finding, ...]:
+    """Return the findings about one sentence: in the order of the rules, those that no head passes last.
+
+    `scores` are those of ``score_heads``, by scope.
+    """
+    findings = [finding for rule in RULES if (finding := rule(encoding, scores)) is not None]
+    return tuple(sorted(findings, key=lambda finding: finding.key.endswith("_none")))
+
+
+@rule
+def next_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+    """More than half of the attention is on the next token."""
+    return _majority("next_heads", scores["all"], "next_share", MAJORITY)
+
+
+@rule
+def previous_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+    """More than half of the attention is on the previous token."""
+    return _majority("previous_heads", scores["all"], "previous_share", MAJORITY)
+
+
+@rule
+def self_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+    """More than half of the attention is on the token itself."""
+    return _majority("self_heads", scores["all"], "self_share", MAJORITY)
+
+
+@rule
+def positional_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+    """In at least 90 % of rows the largest weight is at one offset; ``offset`` is the strongest head's."""
+    rates = scores["all"].values["positional_rate"]
+    finding = _strongest("positional_heads", rates, rates >= POSITIONAL, POSITIONAL)
+    offsets = scores["all"].details["positional_offset"]
+    return finding and _with(finding, offset=int(offsets[finding.layer, finding.head]))
+
+
+@rule
+def sink_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+    """One token takes more than 30 % of all attention.
+
+    ``position`` and ``token`` are the strongest head's sink; ``common_position``, ``common_token`` and ``common_n``
+    the token that is the sink of most heads, where any head passes.
+    """
+    finding = _majority("sink_heads", scores["all"], "sink", SINK)
+    if finding is None:
+        return None
+    positions = scores["all"].details["sink_position"]
+    position = int(positions[finding.layer, finding.head])
+    finding = _with(finding, position=position, token=encoding.tokens[position].text)
+    sinks = Counter(positions[scores["all"].values["sink"] > SINK].tolist())
+    if not sinks:
+        return finding
+    common, count = min(sinks.items(), key=lambda item: (-item[1], item[0]))
+    return _with(finding, common_position=common, common_token=encoding.tokens[common].text, common_n=count)
+
+
+@rule
+def pattern_classes(encoding: Encoding, scores: Scores) -> Finding | None:
+    """How many heads are of each pattern class; `value` is the largest share of one class."""
+    classes = pattern_class(scores["all"], encoding)
+    if (classes < 0).any():
+        return None
+    counts = {name: int((classes == i).sum()) for i, name in enumerate(PATTERNS)}
+    details = {**counts, "heads": classes.size, "together": PATTERN_THRESHOLDS.together}
+    return Finding(
+        "pattern_classes", None, None, max(counts.values()) / classes.size, PATTERN_THRESHOLDS.alone, details
+    )
+
+
+@rule
+def near_duplicates(encoding: Encoding, scores: Scores) -> Finding | None:
+    """Two heads' maps are all but the same; ``partner_layer`` and ``partner_head`` are the closest head's partner."""
+    divergences = scores["all"].values["nearest_head"]
+    finding = _strongest("near_duplicates", -divergences, divergences < NEAR_DUPLICATE, NEAR_DUPLICATE)
+    if finding is None:
+        return None
+    partner = int(scores["all"].details["nearest_head_index"][finding.layer, finding.head])
+    layer, head = divmod(partner, divergences.shape[1])
+    return _with(replace(finding, value=-finding.value), partner_layer=layer, partner_head=head)
+
+
+@rule
+def broadest_head(encoding: Encoding, scores: Scores) -> Finding | None:
+    """Find the head that spreads its attention most evenly over the content tokens, by normalized entropy."""
+    return _strongest("broadest_head", scores["content"].values["normalized_entropy"])
+
+
+@rule
+def sharpest_head(encoding: Encoding, scores: Scores) -> Finding | None:
+    """Find the head that concentrates its attention on the fewest content tokens, by normalized entropy."""
+    finding = _strongest("sharpest_head", -scores["content"].values["normalized_entropy"])
+    return finding and replace(finding, value=-finding.value)
+
+
+@rule
+def self_layer(encoding: Encoding, scores: Scores) -> Finding | None:
+    """Find the layer whose heads attend most to the token itself; ``average`` is that of all heads."""
+    return _strongest_layer("self_layer", scores["all"].values["self_share"])
+
+
+@rule
+def distance_layer(encoding: Encoding, scores: Scores) -> Finding | None:
+    """Find the layer whose heads look farthest, among content tokens; ``average`` is that of all heads."""
+    return _strongest_layer("distance_layer", scores["content"].values["distance"])
+
+
+def _majority(key: str, scores: HeadScores, statistic: str, threshold: float) -> Finding | None:
+    """Return the strongest head by a share, if the text is so long that a uniform head stays below the threshold."""
+    if scores.tokens * threshold <= 1:
+        return None
+    shares = scores.values[statistic]
+    return _strongest(key, shares, shares > threshold, threshold)
+
+
+def _strongest(
+    key: str, values: Floats, passing: NDArray[np.bool_] | None = None, threshold: float | None = None
+) -> Finding | None:
+    """Return the head of the largest value, the first of equals; None where no head has a value."""
+    if np.isnan(values).all():
+        return None
+    layer, head = divmod(int(np.nanargmax(values)), values.shape[1])
+    value = float(values[layer, head])
+    if passing is None:
+        return Finding(key, layer, head, value, threshold, {"heads": values.size})
+    n = int(passing.sum())
+    return Finding(key if n else f"{key}_none", layer, head, value, threshold, {"n": n, "heads": values.size})
+
+
+def _strongest_layer(key: str, values: Floats) -> Finding | None:
+    """Return the layer of the largest mean over heads; None where a layer has no value, or there is only one layer."""
+    means = values.mean(1)
+    if np.isnan(means).any() or len(means) < 2:
+        return None
+    layer = int(means.argmax())
+    return Finding(key, layer, None, float(means[layer]), None, {"layers": len(means), "average": float(means.mean())})
+
+
+def _with(finding: Finding, **details: int | str) -> Finding:
+    return replace(finding, details={**finding.details, **details})

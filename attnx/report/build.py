@@ -1,0 +1,165 @@
+"""From the document to the views of one language: what is said once, and the frame around the sentences."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import numpy as np
+
+from attnx.i18n import Catalog
+from attnx.report.document import Document
+from attnx.report.figures import data_uri, heatmap_png, scale_bar_png
+from attnx.report.fonts import missing_characters
+from attnx.report.grids import color_classes
+from attnx.report.sentence import sentence_view
+from attnx.report.typography import formula_html, short_text
+from attnx.report.views import DefinitionView, EntryView, FactView, PatternView, ReportView, SentenceView
+from attnx.report.wording import statement
+from attnx.statistics import REGISTRY
+
+HEADING_CHARACTERS = 120
+TITLE_CHARACTERS = 60
+HIGHLIGHTS = 3
+PATTERN_SIZE = 6
+SENTENCE_PARTS = ("tokens", "findings", "reading", "maps", "overview", "heads", "table")
+CLOSING_PARTS = ("definitions", "limits", "provenance")
+
+
+def report_view(document: Document, t: Catalog) -> ReportView:
+    """Return everything the templates show of `document` in the language of the catalog `t`."""
+    sentences = tuple(sentence_view(document, index, t) for index in range(len(document.sentences)))
+    first = document.sentences[0]
+    many = len(sentences) > 1
+    heading = t.text("report.heading_many", n=len(sentences)) if many else short_text(first.text, HEADING_CHARACTERS)
+    title = heading if many else t.text("report.title", text=short_text(first.text, TITLE_CHARACTERS))
+    shown = highlights(document, t)
+    return ReportView(
+        title=title,
+        heading=heading,
+        subtitle=_subtitle(document, t),
+        summary=" ".join(shown),
+        keywords=t.text("report.keywords"),
+        footer=t.text("report.footer", model=model_name(document, t), version=document.provenance.attnx),
+        version=document.provenance.attnx,
+        created=document.provenance.created,
+        many=many,
+        notices=tuple(notices(document, t)),
+        highlights=shown,
+        contents=tuple(_contents(sentences, many, t)),
+        sentences=sentences,
+        patterns=tuple(_patterns(t)),
+        bar=data_uri(scale_bar_png()),
+        classes=color_classes(),
+        definitions=tuple(
+            DefinitionView(
+                t.text(f"statistics.{name}.name"), formula_html(item.formula), t.text(f"statistics.{name}.definition")
+            )
+            for name, item in REGISTRY.items()
+        ),
+        limits=tuple(_limits(document, t)),
+        provenance=tuple(_provenance(document, t)),
+    )
+
+
+def highlights(document: Document, t: Catalog) -> tuple[str, ...]:
+    """Return the strongest findings of the first sentence in words, at most three."""
+    sentence = document.sentences[0]
+    return tuple(statement(finding, t) for finding in sentence.findings[:HIGHLIGHTS])
+
+
+def notices(document: Document, t: Catalog) -> Iterator[str]:
+    """Yield what a reader must know before the numbers: cut texts, characters that cannot be drawn."""
+    for sentence in document.sentences:
+        if sentence.truncated_from is not None:
+            yield t.text("notices.truncated", total=sentence.truncated_from, kept=len(sentence.tokens))
+    missing = missing_characters("".join(sentence.text for sentence in document.sentences))
+    if missing:
+        yield t.text("notices.uncovered", characters=", ".join(f"U+{ord(c):04X}" for c in missing))
+
+
+def model_name(document: Document, t: Catalog) -> str:
+    """Return the model's name as the report gives it; the built-in one is named with its 4-bit weights."""
+    model = document.model
+    return t.text("report.weights_q4_0", name=model.name) if model.dtype == "q4_0" else model.name
+
+
+def _subtitle(document: Document, t: Catalog) -> str:
+    model = document.model
+    return t.text(
+        "report.subtitle",
+        model=model_name(document, t),
+        layers=model.layers,
+        heads=model.heads,
+        total=model.layers * model.heads,
+        tokens=t.text("report.tokens", n=sum(len(sentence.tokens) for sentence in document.sentences)),
+        date=t.date(datetime.fromisoformat(document.provenance.created)),
+    )
+
+
+def _contents(sentences: tuple[SentenceView, ...], many: bool, t: Catalog) -> Iterator[EntryView]:
+    for index, sentence in enumerate(sentences, start=1):
+        if many:
+            yield EntryView(f"s{index}", sentence.heading)
+            continue
+        titles = {"overview": sentence.overview.title, "heads": sentence.heads_title}
+        for part in SENTENCE_PARTS:
+            yield EntryView(f"{part}-{index}", titles.get(part) or t.text(f"{part}.title"))
+    for part in CLOSING_PARTS:
+        yield EntryView(part, t.text(f"{part}.title"))
+
+
+def _patterns(t: Catalog) -> Iterator[PatternView]:
+    """Yield ideal maps of the shapes worth knowing."""
+    size = PATTERN_SIZE
+    column = np.zeros((size, size))
+    column[:, 0] = 1
+    ideal = {
+        "diagonal": np.eye(size),
+        "previous": np.eye(size, k=-1),
+        "next": np.eye(size, k=1),
+        "vertical": column,
+        "broad": np.full((size, size), 1 / size),
+    }
+    for name, weights in ideal.items():
+        image = data_uri(heatmap_png(np.rint(weights * 255).astype(np.uint8), 1.0))
+        yield PatternView(t.text(f"patterns.{name}.name"), t.text(f"patterns.{name}.meaning"), image)
+
+
+def _limits(document: Document, t: Catalog) -> Iterator[str]:
+    model = document.model
+    for key in ("one_sentence", "length", "specials", "tokens", "rules"):
+        yield t.text(f"limits.{key}")
+    yield t.text("limits.chance", n=model.layers * model.heads)
+    yield t.text("limits.rounding")
+    if model.dtype == "q4_0":
+        yield t.text("limits.quantized")
+    for sentence in document.sentences:
+        if sentence.truncated_from is not None:
+            yield t.text("limits.truncated", kept=len(sentence.tokens))
+        if skipped := int(sentence.scopes["content"].skipped_rows.sum()):
+            yield t.text("limits.skipped", n=skipped)
+
+
+def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
+    model, made = document.model, document.provenance
+    cuts = [
+        t.text("provenance.truncation_value", i=i, total=sentence.truncated_from, kept=len(sentence.tokens))
+        for i, sentence in enumerate(document.sentences, start=1)
+        if sentence.truncated_from is not None
+    ]
+    versions = {"attnx": made.attnx, "Python": made.python, "torch": made.torch, "transformers": made.transformers}
+    facts = {
+        "model": model_name(document, t),
+        "source": t.text(f"provenance.source_{model.source}"),
+        "revision": model.revision or t.text("provenance.unknown"),
+        "type": model.type,
+        "size": t.text("provenance.size_value", layers=model.layers, heads=model.heads),
+        "dtype": t.text("provenance.dtype_q4_0") if model.dtype == "q4_0" else model.dtype,
+        "computation": t.text("provenance.computation_value"),
+        "scope": t.text("provenance.scope_value"),
+        "truncation": t.text("provenance.separator").join(cuts) or t.text("provenance.truncation_none"),
+        "versions": t.text("provenance.separator").join(f"{name} {version}" for name, version in versions.items()),
+        "command": made.command,
+        "created": made.created,
+    }
+    for key, value in facts.items():
+        yield FactView(t.text(f"provenance.{key}"), value)

@@ -1,0 +1,93 @@
+"""Where reports go: the checks before the work, the format by suffix, and writing that loses nothing."""
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attnx.errors import AttnxError, InputError, os_reason
+from attnx.i18n import Catalog
+from attnx.report.document import Document, to_json
+
+SUFFIXES = (".html", ".pdf", ".json")
+SLUG_CHARACTERS = 40
+NOT_IN_SLUG = re.compile(r"\W+")
+
+
+def default_path(text: str, suffix: str = ".html") -> Path:
+    """Return ``attnx-<slug><suffix>`` in the working folder; the slug keeps letters and digits of any script."""
+    slug = NOT_IN_SLUG.sub("-", text)[:SLUG_CHARACTERS].strip("-_")
+    return Path(f"attnx-{slug or 'report'}{suffix}")
+
+
+def check_output(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
+    """Refuse a path that cannot be written or whose suffix says no format, before any work is done."""
+    if path.is_dir():
+        raise InputError("output_is_folder", path=path, suffixes=", ".join(suffixes))
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise InputError("output_unknown_suffix", path=path, suffixes=", ".join(suffixes))
+    if not path.parent.is_dir():
+        raise InputError("output_no_folder", path=path)
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError("output_not_writable", path=path, reason=os_reason(error)) from error
+
+
+def check_outputs(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> None:
+    """Check every output, and that none is given twice and that PDF can be made here if it is wanted."""
+    for path in paths:
+        check_output(path, suffixes)
+        if [other.resolve() for other in paths].count(path.resolve()) > 1:
+            raise InputError("output_twice", path=path)
+    if any(path.suffix.lower() == ".pdf" for path in paths):
+        from attnx.report.pdf import load_weasyprint
+
+        load_weasyprint()
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name and rename it, so that an earlier file survives any failure."""
+    try:
+        with _temporary(path) as (descriptor, temporary):
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+    except OSError as error:
+        raise AttnxError("write_failed", path=path, reason=os_reason(error)) from error
+
+
+def render(document: Document, suffix: str, t: Catalog) -> bytes:
+    """Return the report as the bytes of a ``.html``, ``.pdf`` or ``.json`` file, in the catalog's language."""
+    if suffix == ".json":
+        return to_json(document).encode()
+    from attnx.report.build import report_view
+    from attnx.report.html import render_html
+
+    view = report_view(document, t)
+    if suffix == ".html":
+        return render_html(view, t).encode()
+    from attnx.report.pdf import render_pdf
+
+    return render_pdf(render_html(view, t, paged=True), to_json(document), document.provenance.created)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".attnx-", suffix=path.suffix)
+    try:
+        yield descriptor, Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask

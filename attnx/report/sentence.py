@@ -1,0 +1,188 @@
+"""From the document to the views of one sentence: its tokens, findings, maps, heatmaps and numbers."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from attnx.i18n import Catalog
+from attnx.naming import head_name
+from attnx.report.document import Document, SentenceReport
+from attnx.report.figures import data_uri, heatmap_png, label_strips, overview_png
+from attnx.report.fonts import display_label
+from attnx.report.grids import FIGURE_SPACE, grids, number
+from attnx.report.typography import short_text
+from attnx.report.views import (
+    ExampleView,
+    FindingView,
+    HeadView,
+    LayerView,
+    OverviewView,
+    RowView,
+    ScaleView,
+    SentenceView,
+    StripsView,
+    TableView,
+    TokenView,
+)
+from attnx.report.wording import rule, statement
+from attnx.statistics import REGISTRY
+from attnx.statistics.scores import HeadScores
+from attnx.texts.labels import SPACE_LABEL
+
+SHORT_TEXT = 12  # tokens; below, what chance gives is large enough to mislead
+SCALE_QUANTILE = 0.995  # of all weights; the few above it share the darkest color
+SCALE_STEP = 0.05
+HEADING_CHARACTERS = 120
+BYTE = 255
+
+
+def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
+    """Return the views of sentence `index` (from 0)."""
+    sentence = document.sentences[index]
+    model = document.model
+    top = scale_top(sentence)
+    total = model.layers * model.heads
+    return SentenceView(
+        heading=display_label(short_text(sentence.text, HEADING_CHARACTERS)),
+        lang=html_lang(sentence.language),
+        token_intro=t.text(
+            "tokens.intro", n=len(sentence.tokens), special=sum(token.special for token in sentence.tokens)
+        ),
+        token_notes=tuple(_token_notes(sentence, t)),
+        tokens=tuple(
+            TokenView(i, display_label(token.text), token.special) for i, token in enumerate(sentence.tokens, start=1)
+        ),
+        findings=tuple(FindingView(statement(finding, t), rule(finding, t)) for finding in sentence.findings),
+        strips=_strips(sentence),
+        scale=_scale(sentence, top, t),
+        example=_example(sentence, top, t),
+        grids=grids(sentence.scopes, t),
+        overview=OverviewView(
+            t.text("overview.title", n=total),
+            data_uri(overview_png(sentence.maps, top)),
+            t.text("overview.alt", n=total, layers=model.layers, heads=model.heads),
+        ),
+        heads_title=t.text("heads.title"),
+        layers=tuple(
+            LayerView(
+                t.text("heads.layer", layer=layer + 1),
+                tuple(
+                    _head(sentence, layer, head, top, t, anchor=f"s{index + 1}-L{layer + 1}H{head + 1}")
+                    for head in range(model.heads)
+                ),
+            )
+            for layer in range(model.layers)
+        ),
+        tables=tuple(_table(scores, t) for scores in sentence.scopes.values()),
+    )
+
+
+def scale_top(sentence: SentenceReport) -> float:
+    """Return the weight that takes the darkest color: nearly the largest of the sentence, rounded up to 5 percent."""
+    counts = np.bincount(sentence.maps.ravel(), minlength=BYTE + 1)
+    top = int(np.searchsorted(np.cumsum(counts), SCALE_QUANTILE * counts.sum())) / BYTE
+    return min(1.0, max(SCALE_STEP, math.ceil(top / SCALE_STEP) * SCALE_STEP))
+
+
+def html_lang(language: str) -> str:
+    """Return the BCP 47 tag of a text's language."""
+    return "zh-Hans" if language == "zh" else language
+
+
+def token_label(sentence: SentenceReport, position: int) -> str:
+    """Return the label of the token at a position, as it can be drawn."""
+    return display_label(sentence.tokens[position].text)
+
+
+def _token_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
+    labels = [token.text for token in sentence.tokens]
+    if any(token.special for token in sentence.tokens):
+        yield t.text("tokens.special")
+    if SPACE_LABEL in labels:
+        yield t.text("tokens.space_piece")
+    spans = [(token.start, token.end) for token in sentence.tokens if not token.special and token.text != SPACE_LABEL]
+    if len(set(spans)) < len(spans):
+        yield t.text("tokens.parts")
+    if len(labels) < SHORT_TEXT:
+        yield t.text("tokens.short", uniform=1 / len(labels))
+
+
+def _strips(sentence: SentenceReport) -> StripsView:
+    strips = label_strips([token.text for token in sentence.tokens])
+    width, height = 1 + strips.row_width, 1 + strips.column_height
+    return StripsView(
+        rows=data_uri(strips.rows),
+        columns=data_uri(strips.columns),
+        size=f"{_percent(strips.row_width / width)} {_percent(1 / height)},"
+        f"{_percent(1 / width)} {_percent(strips.column_height / height)}",
+        padding=f"{_percent(strips.column_height / width)} 0 0 {_percent(strips.row_width / width)}",
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3f}%"
+
+
+def _scale(sentence: SentenceReport, top: float, t: Catalog) -> ScaleView:
+    low, high = t.percent(0), t.percent(top)
+    if sentence.maps.max() > round(top * BYTE):
+        high = f"≥ {high}"
+    return ScaleView(low, high, t.text("reading.scale_alt", low=low, high=high))
+
+
+def _head(sentence: SentenceReport, layer: int, head: int, top: float, t: Catalog, anchor: str = "") -> HeadView:
+    weights = sentence.maps[layer, head]
+    query, key = np.unravel_index(int(weights.argmax()), weights.shape)
+    own = float(sentence.scopes["all"].values["self_share"][layer, head])
+    entropy = float(sentence.scopes["all"].values["normalized_entropy"][layer, head])
+    message = "heads.facts_undefined" if math.isnan(entropy) else "heads.facts"
+    name = head_name(layer, head)
+    return HeadView(
+        name=name,
+        facts=t.text(message, own=own, entropy=entropy),
+        image=data_uri(heatmap_png(weights, top)),
+        alt=t.text(
+            "heads.alt",
+            head=name,
+            share=weights[query, key] / BYTE,
+            query=token_label(sentence, int(query)),
+            target=token_label(sentence, int(key)),
+        ),
+        anchor=anchor,
+    )
+
+
+def _example(sentence: SentenceReport, top: float, t: Catalog) -> ExampleView:
+    """Explain the heatmap whose strongest weight between two different tokens of the text is largest."""
+    weights = sentence.maps.astype(np.float64) / BYTE
+    special = np.array([token.special for token in sentence.tokens])
+    hidden = special[:, None] | special[None, :] | np.eye(len(special), dtype=bool)
+    if hidden.all():  # a text of one token: any cell will do
+        hidden = np.zeros_like(hidden)
+    shown = np.where(hidden, -1, weights)
+    layer, head, query, key = (int(i) for i in np.unravel_index(int(shown.argmax()), shown.shape))
+    share = float(weights[layer, head, query, key])
+    values = {
+        "head": head_name(layer, head),
+        "query": token_label(sentence, query),
+        "target": token_label(sentence, key),
+        "share": share,
+        "rest": 1 - share,
+        "n": len(sentence.tokens) - 1,
+    }
+    lines = tuple(t.text(f"reading.{name}", **values) for name in ("row", "cell", "sums", "columns"))
+    return ExampleView(_head(sentence, layer, head, top, t), lines)
+
+
+def _table(scores: HeadScores, t: Catalog) -> TableView:
+    names = [name for name in REGISTRY if name in scores.values and np.isfinite(scores.values[name]).any()]
+    columns = [[number(float(v), REGISTRY[name].unit, t) for v in scores.values[name].ravel()] for name in names]
+    columns = [[text.rjust(max(map(len, column)), FIGURE_SPACE) for text in column] for column in columns]
+    heads = next(iter(scores.values.values())).shape[1]
+    rows = zip(*columns, strict=True) if columns else ()
+    return TableView(
+        caption=t.text("table.caption", scope=t.text(f"scopes.{scores.scope}")),
+        columns=tuple(t.text(f"statistics.{name}.short") for name in names),
+        rows=tuple(RowView(head_name(*divmod(i, heads)), cells) for i, cells in enumerate(rows)),
+    )

@@ -1,0 +1,173 @@
+"""The views: what the templates show, written out in one language. Templates choose and place, they do not compute."""
+
+from dataclasses import dataclass
+
+from attnx.report.grids import GridView
+
+
+@dataclass(frozen=True)
+class TokenView:
+    """A token as shown: its number from 1 and its label."""
+
+    number: int
+    label: str
+    special: bool
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """A finding in words, and the rule it follows from (empty where there is no threshold)."""
+
+    statement: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class HeadView:
+    """One head: its name, the facts beside it, its heatmap as a data URI and in words, and where links find it."""
+
+    name: str
+    facts: str
+    image: str
+    alt: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class LayerView:
+    """The heads of a layer."""
+
+    title: str
+    heads: tuple[HeadView, ...]
+
+
+@dataclass(frozen=True)
+class ExampleView:
+    """The head that explains how to read a heatmap, and the explanation."""
+
+    head: HeadView
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StripsView:
+    """Style values that put the token labels beside every heatmap of a sentence."""
+
+    rows: str
+    columns: str
+    size: str
+    padding: str
+
+
+@dataclass(frozen=True)
+class ScaleView:
+    """The ends of the color scale that all heatmaps of a sentence share."""
+
+    low: str
+    high: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class RowView:
+    """A row of a table."""
+
+    name: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableView:
+    """The numbers of all heads in one scope."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[RowView, ...]
+
+
+@dataclass(frozen=True)
+class OverviewView:
+    """All heads in one picture."""
+
+    title: str
+    image: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class SentenceView:
+    """All that a report shows of one sentence."""
+
+    heading: str
+    lang: str
+    token_intro: str
+    token_notes: tuple[str, ...]
+    tokens: tuple[TokenView, ...]
+    findings: tuple[FindingView, ...]
+    strips: StripsView
+    scale: ScaleView
+    example: ExampleView
+    grids: tuple[GridView, ...]
+    overview: OverviewView
+    heads_title: str
+    layers: tuple[LayerView, ...]
+    tables: tuple[TableView, ...]
+
+
+@dataclass(frozen=True)
+class PatternView:
+    """A shape to look for in a heatmap, as a small ideal picture."""
+
+    name: str
+    meaning: str
+    image: str
+
+
+@dataclass(frozen=True)
+class DefinitionView:
+    """A statistic, its formula (in the notation of `typography.formula_html`) and what it says."""
+
+    name: str
+    formula: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FactView:
+    """A line of the table that says where the numbers come from."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class EntryView:
+    """A line of the contents."""
+
+    anchor: str
+    title: str
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """The whole report. `classes` are (style class, color) pairs; `created` is ISO 8601."""
+
+    title: str
+    heading: str
+    subtitle: str
+    summary: str
+    keywords: str
+    footer: str
+    version: str
+    created: str
+    many: bool
+    notices: tuple[str, ...]
+    highlights: tuple[str, ...]
+    contents: tuple[EntryView, ...]
+    sentences: tuple[SentenceView, ...]
+    patterns: tuple[PatternView, ...]
+    bar: str
+    classes: tuple[tuple[str, str], ...]
+    definitions: tuple[DefinitionView, ...]
+    limits: tuple[str, ...]
+    provenance: tuple[FactView, ...]

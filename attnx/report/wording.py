@@ -1,0 +1,31 @@
+"""Findings in words: the numbers of a finding put into its message of the catalog."""
+
+from typing import Any
+
+from attnx.findings import Finding
+from attnx.i18n import Catalog
+from attnx.naming import head_name, layer_name
+from attnx.report.fonts import display_label
+
+
+def statement(finding: Finding, t: Catalog) -> str:
+    """Return the finding as a sentence, in the language of the catalog."""
+    details: dict[str, Any] = dict(finding.details)
+    values = {name: display_label(value) if isinstance(value, str) else value for name, value in details.items()}
+    values["value"] = finding.value
+    if finding.layer is not None:
+        values["layer"] = layer_name(finding.layer)
+        values["head"] = "" if finding.head is None else head_name(finding.layer, finding.head)
+    if "partner_layer" in details:
+        values["partner"] = head_name(details["partner_layer"], details["partner_head"])
+    if "offset" in details:
+        side = "ahead" if details["offset"] > 0 else "back"
+        values["offset"] = t.text(f"findings.{side}", n=abs(details["offset"]))
+    return t.text(f"findings.{finding.key}", **values)
+
+
+def rule(finding: Finding, t: Catalog) -> str:
+    """Return the rule a finding follows from, with its threshold; empty for one without."""
+    if finding.threshold is None:
+        return ""
+    return t.text(f"findings.rules.{finding.key.removesuffix('_none')}", threshold=finding.threshold, **finding.details)
