@@ -82,10 +82,13 @@ def self_heads(encoding: Encoding, scores: Scores) -> Finding | None:
 
 @rule
 def positional_heads(encoding: Encoding, scores: Scores) -> Finding | None:
-    """In at least 90 % of rows the largest weight is at one offset; ``offset`` is the strongest head's."""
-    rates = scores["all"].values["positional_rate"]
+    """In at least 90 % of rows the largest weight is at one offset; ``offset`` is the strongest head's.
+
+    Over the content tokens, for Voita et al. leave out the end-of-sentence token.
+    """
+    rates = scores["content"].values["positional_rate"]
     finding = _strongest("positional_heads", rates, rates >= POSITIONAL, POSITIONAL)
-    offsets = scores["all"].details["positional_offset"]
+    offsets = scores["content"].details["positional_offset"]
     return finding and _with(finding, offset=int(offsets[finding.layer, finding.head]))
 
 
@@ -149,13 +152,13 @@ def sharpest_head(encoding: Encoding, scores: Scores) -> Finding | None:
 
 @rule
 def self_layer(encoding: Encoding, scores: Scores) -> Finding | None:
-    """Find the layer whose heads attend most to the token itself; ``average`` is that of all heads."""
-    return _strongest_layer("self_layer", scores["all"].values["self_share"])
+    """Find the layer whose heads attend most to the token itself, among content tokens; ``average`` is of all heads."""
+    return _strongest_layer("self_layer", scores["content"].values["self_share"])
 
 
 @rule
 def distance_layer(encoding: Encoding, scores: Scores) -> Finding | None:
-    """Find the layer whose heads look farthest, among content tokens; ``average`` is that of all heads."""
+    """Find the layer whose heads look farthest, among content tokens; ``average`` is of all heads."""
     return _strongest_layer("distance_layer", scores["content"].values["distance"])
 
 

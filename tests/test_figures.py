@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from attnx.report.colors import DIVERGING, SEQUENTIAL, WHITE, Rgb
-from attnx.report.figures import data_uri, heatmap_png, label_strips, overview_png, palette_png, scale_bar_png
+from attnx.report.figures import (
+    LabelFrame,
+    data_uri,
+    heatmap_png,
+    label_frame,
+    overview_png,
+    palette_png,
+    scale_bar_png,
+)
 
 Pixels = NDArray[np.uint8]
 
@@ -38,8 +46,18 @@ def picture(png: bytes) -> Pixels:
 
 
 def coverage(png: bytes) -> Pixels:
-    """A strip's ink, uint8 [height, width]."""
+    """A picture's ink, uint8 [height, width]."""
     return np.asarray(Image.open(BytesIO(png)).convert("RGBA"))[:, :, 3]
+
+
+def strips(frame: LabelFrame) -> tuple[Pixels, Pixels]:
+    """The ink of the row labels and of the column labels, cut from the frame by its stated sizes."""
+    ink = coverage(frame.png)
+    left = round(ink.shape[1] * frame.row_width / (1 + frame.row_width))
+    top = round(ink.shape[0] * frame.column_height / (1 + frame.column_height))
+    assert not ink[:top, :left].any()
+    assert not ink[top:, left:].any()
+    return ink[top:, :left], ink[:top, left:]
 
 
 def ink_box(ink: Pixels) -> Pixels:
@@ -113,25 +131,22 @@ def test_data_uri_holds_the_png() -> None:
 
 
 def test_strips_are_as_long_as_the_heatmap_and_their_thickness_is_told() -> None:
-    strips = label_strips(RUSSIAN)
-    rows, columns = coverage(strips.rows), coverage(strips.columns)
+    frame = label_frame(RUSSIAN)
+    rows, columns = strips(frame)
     assert rows.shape[0] == columns.shape[1]
     assert rows.shape[0] % len(RUSSIAN) == 0
-    assert strips.row_width == pytest.approx(rows.shape[1] / rows.shape[0])
-    assert strips.column_height == pytest.approx(columns.shape[0] / columns.shape[1])
-    assert not strips.numbered
+    assert frame.row_width == pytest.approx(rows.shape[1] / rows.shape[0])
+    assert frame.column_height == pytest.approx(columns.shape[0] / columns.shape[1])
+    assert not frame.numbered
 
 
-def test_strips_are_small_files() -> None:
-    strips = label_strips(RUSSIAN)
-    assert len(strips.rows) < 12_000
-    assert len(strips.columns) < 12_000
+def test_the_frame_is_a_small_file() -> None:
+    assert len(label_frame(RUSSIAN).png) < 24_000
 
 
 def test_each_label_is_centered_on_its_cell() -> None:
     labels = list("中田日口回国圆因")  # their ink fills the em box evenly
-    strips = label_strips(labels)
-    rows, columns = coverage(strips.rows), coverage(strips.columns)
+    rows, columns = strips(label_frame(labels))
     cell = rows.shape[0] / len(labels)
     for runs in (ink_runs(rows), ink_runs(columns.T)):
         centers = [(first + last + 1) / 2 for first, last in runs]
@@ -139,8 +154,7 @@ def test_each_label_is_centered_on_its_cell() -> None:
 
 
 def test_no_label_is_clipped_and_rows_end_near_the_heatmap() -> None:
-    strips = label_strips(["<s>", "Йёрд", "джентльмен", "gypsy", "ÄÉ", "天安门", "</s>"])
-    rows, columns = coverage(strips.rows), coverage(strips.columns)
+    rows, columns = strips(label_frame(["<s>", "Йёрд", "джентльмен", "gypsy", "ÄÉ", "天安门", "</s>"]))
     for ink in (rows, columns):
         assert not np.concatenate([ink[0], ink[-1], ink[:, 0], ink[:, -1]]).any()
     rightmost = [np.flatnonzero(row.any(axis=0))[-1] for row in np.split(rows, 7)]
@@ -148,15 +162,13 @@ def test_no_label_is_clipped_and_rows_end_near_the_heatmap() -> None:
 
 
 def test_short_labels_stand_upright_in_the_same_size() -> None:
-    strips = label_strips(HAN)
-    rows, columns = coverage(strips.rows), coverage(strips.columns)
+    rows, columns = strips(label_frame(HAN))
     for row, column in zip(np.split(rows, 12), np.split(columns, 12, axis=1), strict=True):
         np.testing.assert_array_equal(ink_box(row), ink_box(column))
 
 
 def test_long_labels_read_upward_and_han_text_is_stacked() -> None:
-    strips = label_strips(["мама", "北京", "раму"] * 5)
-    rows, columns = coverage(strips.rows), coverage(strips.columns)
+    rows, columns = strips(label_frame(["мама", "北京", "раму"] * 5))
     cells = list(zip(np.split(rows, 15), np.split(columns, 15, axis=1), strict=True))
     for index in (0, 2):
         row, column = cells[index]
@@ -167,29 +179,29 @@ def test_long_labels_read_upward_and_han_text_is_stacked() -> None:
 
 
 def test_long_labels_are_cut() -> None:
-    assert label_strips(["достопримечательностями" * 5, "я"]).row_width < 0.7
-    assert label_strips(["а" * 50, "я"]) == label_strips(["а" * 60, "я"])
+    assert label_frame(["достопримечательностями" * 5, "я"]).row_width < 0.7
+    assert label_frame(["а" * 50, "я"]) == label_frame(["а" * 60, "я"])
 
 
 def test_a_character_without_glyph_is_drawn_as_its_code_point() -> None:
-    assert label_strips(["👍", "да"]) == label_strips(["U+1F44D", "да"])
+    assert label_frame(["👍", "да"]) == label_frame(["U+1F44D", "да"])
 
 
 @pytest.mark.parametrize(("count", "numbered"), [(1, False), (28, False), (29, True)])
 def test_many_tokens_are_numbered(count: int, numbered: bool) -> None:
-    assert label_strips(["да"] * count).numbered is numbered
+    assert label_frame(["да"] * count).numbered is numbered
 
 
 @pytest.mark.parametrize(("count", "positions"), [(29, [1, 5, 10, 15, 20, 25]), (128, [1, 20, 40, 60, 80, 100, 120])])
 def test_ticks_point_at_round_positions(count: int, positions: list[int]) -> None:
-    strips = label_strips(["да"] * count)
-    for ink in (coverage(strips.rows)[:, -1:], coverage(strips.columns)[-1:].T):
+    rows, columns = strips(label_frame(["да"] * count))
+    for ink in (rows[:, -1:], columns[-1:].T):
         cell = ink.shape[0] / count
         centers = [(first + last + 1) / 2 for first, last in ink_runs(ink)]
         np.testing.assert_allclose(centers, cell * (np.array(positions) - 0.5), atol=1)
 
 
 def test_strips_of_the_longest_sentence_of_an_encoder() -> None:
-    strips = label_strips(["да"] * 8192)
-    assert strips.numbered
-    assert strips.row_width < 0.2
+    frame = label_frame(["да"] * 8192)
+    assert frame.numbered
+    assert frame.row_width < 0.2

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from attnx.encoders.records import AttentionMap, Encoding, Token
 from attnx.errors import AttnxError
-from attnx.statistics import PATTERNS, REGISTRY, SCOPES, HeadScores, pattern_class, score_heads
+from attnx.statistics import PATTERNS, REGISTRY, SCOPES, HeadScores, pattern_class, scope_view, score_heads
 from attnx.statistics.scores import Floats
 from attnx.texts.sentence import Sentence
 
@@ -179,6 +179,8 @@ def test_entropy_of_a_certain_row_is_plain_zero() -> None:
         values = one_head(score_heads(attention(plain(size), to_column(size, 0)))["all"])
         assert str(values["entropy"]) == "0.0"
         assert values["effective_tokens"] == 1.0
+        rows = REGISTRY["entropy"].function(scope_view(attention(plain(size), to_column(size, 0)), "all"))
+        assert not rows.signbit().any()
     uniform_entropy = one_head(score_heads(attention(plain(5), [[0.2] * 5] * 5))["all"])["entropy"]
     assert uniform_entropy == pytest.approx(1.6094379, abs=5e-8)
 

@@ -49,12 +49,7 @@ def report_view(document: Document, t: Catalog) -> ReportView:
         patterns=tuple(_patterns(t)),
         bar=data_uri(scale_bar_png()),
         classes=color_classes(),
-        definitions=tuple(
-            DefinitionView(
-                t.text(f"statistics.{name}.name"), formula_html(item.formula), t.text(f"statistics.{name}.definition")
-            )
-            for name, item in REGISTRY.items()
-        ),
+        definitions=tuple(_definitions(t)),
         limits=tuple(_limits(document, t)),
         provenance=tuple(_provenance(document, t)),
     )
@@ -122,6 +117,12 @@ def _patterns(t: Catalog) -> Iterator[PatternView]:
     for name, weights in ideal.items():
         image = data_uri(heatmap_png(np.rint(weights * 255).astype(np.uint8), 1.0))
         yield PatternView(t.text(f"patterns.{name}.name"), t.text(f"patterns.{name}.meaning"), image)
+
+
+def _definitions(t: Catalog) -> Iterator[DefinitionView]:
+    for name, statistic in REGISTRY.items():
+        text = {part: t.text(f"statistics.{name}.{part}") for part in ("name", "short", "definition")}
+        yield DefinitionView(text["name"], text["short"], formula_html(statistic.formula), text["definition"])
 
 
 def _limits(document: Document, t: Catalog) -> Iterator[str]:

@@ -53,16 +53,14 @@ COMPRESSION = 6
 
 
 @dataclass(frozen=True)
-class LabelStrips:
-    """The token labels of a heatmap: `rows` stands left of it, `columns` above it, both PNG, ink on transparent.
+class LabelFrame:
+    """The token labels of a heatmap: a PNG, ink on transparent, to lie under it and stick out left and above.
 
-    A strip is as long as the heatmap's side; `row_width` and `column_height` are its other dimension, in shares
-    of that side. `numbered` says that the tokens were too many to name and the strips show position
-    numbers, counted from 1.
+    `row_width` and `column_height` say by how much, in shares of the heatmap's side. `numbered` says that the tokens
+    were too many to name and the frame shows position numbers, counted from 1.
     """
 
-    rows: bytes
-    columns: bytes
+    png: bytes
     row_width: float
     column_height: float
     numbered: bool
@@ -109,7 +107,7 @@ def data_uri(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
 
-def label_strips(labels: Sequence[str]) -> LabelStrips:
+def label_frame(labels: Sequence[str]) -> LabelFrame:
     """Draw the token labels beside a square heatmap of ``len(labels)`` cells a side, in one type size.
 
     Row labels end at the heatmap. Column labels stand upright where all fit their cells; otherwise they are turned
@@ -132,9 +130,11 @@ def label_strips(labels: Sequence[str]) -> LabelStrips:
     # A row label is a column label mirrored at the diagonal: what was its right end is now its lower end.
     row_strip = _strip([row.T for row in rows], centers, side, em, ticks=numbered).T
     column_strip = _strip(columns, centers, side, em, ticks=numbered)
-    return LabelStrips(
-        rows=_ink_png(row_strip),
-        columns=_ink_png(column_strip),
+    frame = np.zeros((column_strip.shape[0] + side, row_strip.shape[1] + side), np.uint8)
+    frame[-side:, :-side] = row_strip
+    frame[:-side, -side:] = column_strip
+    return LabelFrame(
+        png=_ink_png(frame),
         row_width=row_strip.shape[1] / side,
         column_height=column_strip.shape[0] / side,
         numbered=numbered,

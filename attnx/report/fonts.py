@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 INKLESS = regex.compile(r"[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}]")
 SUPERSCRIPT_NUMBER = regex.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+MIDDLE_DOT = "·"
+MIDDLE_DOT_WIDTH = 300  # of 1000 an em
 BASIC_LATIN = "".join(map(chr, range(0x20, 0x7F)))
+# What style sheets add to the text.
+GENERATED = MIDDLE_DOT + "•"
 FULL_WIDTH_PUNCTUATION = "‘’“”…"
 OPEN_BOX = "␣"
 FULL_UNICODE_FORMAT = 12
@@ -103,7 +107,7 @@ def subset_font(text: str, flavor: Flavor, language: str) -> bytes:
         notdef_outline=True,
         recalc_timestamp=False,
     )
-    characters = sorted(set(BASIC_LATIN + text + unicodedata.normalize("NFC", text)))
+    characters = sorted(set(BASIC_LATIN + GENERATED + text + unicodedata.normalize("NFC", text)))
     with TTFont(font_path(), lazy=True, recalcBBoxes=False, recalcTimestamp=False) as font:
         if language != "zh":
             _make_punctuation_proportional(font)
@@ -112,6 +116,7 @@ def subset_font(text: str, flavor: Flavor, language: str) -> bytes:
         subsetter = Subsetter(options)
         subsetter.populate(unicodes=[ord(character) for character in characters])
         subsetter.subset(font)
+        _narrow_middle_dot(font)
         font.flavor = "woff2" if flavor == "woff2" else None
         file = BytesIO()
         font.save(file, reorderTables=False)
@@ -130,6 +135,22 @@ def _make_punctuation_proportional(font: "TTFont") -> None:
         table.cmap.update(
             {code: proportional.get(table.cmap[code], table.cmap[code]) for code in marks & table.cmap.keys()}
         )
+
+
+def _narrow_middle_dot(font: "TTFont") -> None:
+    """Make the middle dot, as wide as a Han character in the font and without an alternative, fit ``L3·H7``."""
+    from fontTools.pens.t2CharStringPen import T2CharStringPen
+    from fontTools.pens.transformPen import TransformPen
+
+    name = font.getBestCmap()[ord(MIDDLE_DOT)]
+    width, left = font["hmtx"][name]
+    shift = (MIDDLE_DOT_WIDTH - width) / 2
+    top = font["CFF "].cff.topDictIndex[0]
+    private = top.FDArray[top.FDSelect[font.getGlyphID(name)]].Private
+    pen = T2CharStringPen(MIDDLE_DOT_WIDTH - private.nominalWidthX, None)
+    font.getGlyphSet()[name].draw(TransformPen(pen, (1, 0, 0, 1, shift, 0)))
+    top.CharStrings[name] = pen.getCharString(private, top.CharStrings.globalSubrs)
+    font["hmtx"][name] = (MIDDLE_DOT_WIDTH, round(left + shift))
 
 
 def _drawable_number(match: regex.Match[str]) -> str:

@@ -8,20 +8,20 @@ import numpy as np
 from attnx.i18n import Catalog
 from attnx.naming import head_name
 from attnx.report.document import Document, SentenceReport
-from attnx.report.figures import data_uri, heatmap_png, label_strips, overview_png
+from attnx.report.figures import data_uri, heatmap_png, label_frame, overview_png
 from attnx.report.fonts import display_label
 from attnx.report.grids import FIGURE_SPACE, grids, number
 from attnx.report.typography import short_text
 from attnx.report.views import (
     ExampleView,
     FindingView,
+    FrameView,
     HeadView,
     LayerView,
     OverviewView,
     RowView,
     ScaleView,
     SentenceView,
-    StripsView,
     TableView,
     TokenView,
 )
@@ -33,8 +33,10 @@ from attnx.texts.labels import SPACE_LABEL
 SHORT_TEXT = 12  # tokens; below, what chance gives is large enough to mislead
 SCALE_QUANTILE = 0.995  # of all weights; the few above it share the darkest color
 SCALE_STEP = 0.05
+CLEAR_SHARE = 0.9
 HEADING_CHARACTERS = 120
 BYTE = 255
+HEADS_IN_ROW = 3  # on paper
 
 
 def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
@@ -54,7 +56,7 @@ def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
             TokenView(i, display_label(token.text), token.special) for i, token in enumerate(sentence.tokens, start=1)
         ),
         findings=tuple(FindingView(statement(finding, t), rule(finding, t)) for finding in sentence.findings),
-        strips=_strips(sentence),
+        frame=_frame(sentence),
         scale=_scale(sentence, top, t),
         example=_example(sentence, top, t),
         grids=grids(sentence.scopes, t),
@@ -68,8 +70,11 @@ def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
             LayerView(
                 t.text("heads.layer", layer=layer + 1),
                 tuple(
-                    _head(sentence, layer, head, top, t, anchor=f"s{index + 1}-L{layer + 1}H{head + 1}")
-                    for head in range(model.heads)
+                    tuple(
+                        _head(sentence, layer, head, top, t, anchor=f"s{index + 1}-L{layer + 1}H{head + 1}")
+                        for head in range(first, min(first + HEADS_IN_ROW, model.heads))
+                    )
+                    for first in range(0, model.heads, HEADS_IN_ROW)
                 ),
             )
             for layer in range(model.layers)
@@ -108,20 +113,14 @@ def _token_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
         yield t.text("tokens.short", uniform=1 / len(labels))
 
 
-def _strips(sentence: SentenceReport) -> StripsView:
-    strips = label_strips([token.text for token in sentence.tokens])
-    width, height = 1 + strips.row_width, 1 + strips.column_height
-    return StripsView(
-        rows=data_uri(strips.rows),
-        columns=data_uri(strips.columns),
-        size=f"{_percent(strips.row_width / width)} {_percent(1 / height)},"
-        f"{_percent(1 / width)} {_percent(strips.column_height / height)}",
-        padding=f"{_percent(strips.column_height / width)} 0 0 {_percent(strips.row_width / width)}",
+def _frame(sentence: SentenceReport) -> FrameView:
+    frame = label_frame([token.text for token in sentence.tokens])
+    width = 1 + frame.row_width
+    return FrameView(
+        image=data_uri(frame.png),
+        top=f"{frame.column_height / width:.5f}",
+        left=f"{frame.row_width / width:.5f}",
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3f}%"
 
 
 def _scale(sentence: SentenceReport, top: float, t: Catalog) -> ScaleView:
@@ -160,7 +159,8 @@ def _example(sentence: SentenceReport, top: float, t: Catalog) -> ExampleView:
     hidden = special[:, None] | special[None, :] | np.eye(len(special), dtype=bool)
     if hidden.all():  # a text of one token: any cell will do
         hidden = np.zeros_like(hidden)
-    shown = np.where(hidden, -1, weights)
+    # Above 90 percent there would be nothing left to say about the rest of the row.
+    shown = np.where(hidden | (weights > CLEAR_SHARE), weights - 1, weights)
     layer, head, query, key = (int(i) for i in np.unravel_index(int(shown.argmax()), shown.shape))
     share = float(weights[layer, head, query, key])
     values = {
@@ -179,10 +179,11 @@ def _table(scores: HeadScores, t: Catalog) -> TableView:
     names = [name for name in REGISTRY if name in scores.values and np.isfinite(scores.values[name]).any()]
     columns = [[number(float(v), REGISTRY[name].unit, t) for v in scores.values[name].ravel()] for name in names]
     columns = [[text.rjust(max(map(len, column)), FIGURE_SPACE) for text in column] for column in columns]
-    heads = next(iter(scores.values.values())).shape[1]
-    rows = zip(*columns, strict=True) if columns else ()
+    layers, heads = scores.skipped_rows.shape
+    cells = list(zip(*columns, strict=True)) or [()] * (layers * heads)
+    rows = [RowView(head_name(*divmod(i, heads)), row) for i, row in enumerate(cells)]
     return TableView(
         caption=t.text("table.caption", scope=t.text(f"scopes.{scores.scope}")),
         columns=tuple(t.text(f"statistics.{name}.short") for name in names),
-        rows=tuple(RowView(head_name(*divmod(i, heads)), cells) for i, cells in enumerate(rows)),
+        layers=tuple(tuple(rows[layer * heads : (layer + 1) * heads]) for layer in range(layers)),
     )

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from attnx.report.grids import GridView
 
 
@@ -35,10 +37,10 @@ class HeadView:
 
 @dataclass(frozen=True)
 class LayerView:
-    """The heads of a layer."""
+    """The heads of a layer, in rows as they stand on paper."""
 
     title: str
-    heads: tuple[HeadView, ...]
+    rows: tuple[tuple[HeadView, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,15 @@ class ExampleView:
 
 
 @dataclass(frozen=True)
-class StripsView:
-    """Style values that put the token labels beside every heatmap of a sentence."""
+class FrameView:
+    """The token labels that surround every heatmap of a sentence, as style values.
 
-    rows: str
-    columns: str
-    size: str
-    padding: str
+    `image` is one picture for all; the heatmap fills it but for `top` and `left`, which are shares of its width.
+    """
+
+    image: str
+    top: str
+    left: str
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,11 @@ class RowView:
 
 @dataclass(frozen=True)
 class TableView:
-    """The numbers of all heads in one scope."""
+    """The numbers of all heads in one scope, layer by layer."""
 
     caption: str
     columns: tuple[str, ...]
-    rows: tuple[RowView, ...]
+    layers: tuple[tuple[RowView, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class SentenceView:
     token_notes: tuple[str, ...]
     tokens: tuple[TokenView, ...]
     findings: tuple[FindingView, ...]
-    strips: StripsView
+    frame: FrameView
     scale: ScaleView
     example: ExampleView
     grids: tuple[GridView, ...]
@@ -125,10 +129,11 @@ class PatternView:
 
 @dataclass(frozen=True)
 class DefinitionView:
-    """A statistic, its formula (in the notation of `typography.formula_html`) and what it says."""
+    """A statistic, the head of its column in the tables, its formula as HTML, and what it says."""
 
     name: str
-    formula: str
+    short: str
+    formula: Markup
     text: str
 
 

@@ -96,7 +96,7 @@ def entropy(view: ScopeView) -> torch.Tensor:
     smallest = torch.finfo(torch.float64).tiny
     total = -(view.weights * view.weights.clamp(min=smallest).log()).sum(-1)
     # Adding 0 turns the -0.0 of a row with a single key into 0.0.
-    return total.clamp(min=0) + 0.0
+    return total + 0.0
 
 
 @row_statistic("normalized_entropy", "number", "1/T Σ_i H_i / ln T")
