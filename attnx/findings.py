@@ -54,12 +54,23 @@ def rule(function: Rule) -> Rule:
 
 
 def find(encoding: Encoding, scores: Scores) -> tuple[Finding, ...]:
-    """Return the findings about one sentence: in the order of the rules, those that no head passes last.
+    """Return the findings about one sentence, strongest first.
 
-    `scores` are those of ``score_heads``, by scope.
+    `scores` are those of ``score_heads``, by scope. First come the rules that a head passes, by how far it is beyond
+    the threshold; then those without a threshold, in their order; last those that no head passes.
     """
     findings = [finding for rule in RULES if (finding := rule(encoding, scores)) is not None]
-    return tuple(sorted(findings, key=lambda finding: finding.key.endswith("_none")))
+    return tuple(sorted(findings, key=strength, reverse=True))
+
+
+def strength(finding: Finding) -> float:
+    """Return how far a finding is beyond its threshold, 0..1; 0 if it only compares heads, below 0 if none passes."""
+    if finding.key.endswith("_none"):
+        return -1.0
+    if finding.threshold is None or finding.head is None:
+        return 0.0
+    bound = 0.0 if finding.value < finding.threshold else 1.0  # a divergence passes below, a share above
+    return (finding.value - finding.threshold) / (bound - finding.threshold)
 
 
 @rule

@@ -71,7 +71,11 @@ class GridView:
 def grids(scopes: Mapping[str, HeadScores], t: Catalog) -> tuple[GridView, ...]:
     """Return the main maps of one sentence; a statistic that is undefined, or the same for all heads, has none."""
     shown = ((name, scope, scopes[scope].values[name]) for name, scope in SHOWN)
-    return tuple(_grid(name, scope, values, t) for name, scope, values in shown if np.isfinite(values).any() and np.nanmin(values) < np.nanmax(values))
+    return tuple(
+        _grid(name, scope, values, t)
+        for name, scope, values in shown
+        if np.isfinite(values).any() and np.nanmin(values) < np.nanmax(values)
+    )
 
 
 def number(value: float, unit: str, t: Catalog, *, signed: bool = False) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attnx.i18n import Catalog
-from attnx.naming import head_name
+from attnx.naming import head_name, layer_name
 from attnx.report.document import Document, SentenceReport
 from attnx.report.figures import data_uri, heatmap_png, label_frame, overview_png
 from attnx.report.fonts import display_label
@@ -37,6 +37,8 @@ CLEAR_SHARE = 0.9
 HEADING_CHARACTERS = 120
 BYTE = 255
 HEADS_IN_ROW = 3  # on paper
+# In mm: what a heatmap with its labels may take of a page that shows three by four.
+PAPER_WIDTH, PAPER_HEIGHT = 56.0, 51.5
 
 
 def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
@@ -62,6 +64,8 @@ def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
         grids=grids(sentence.scopes, t),
         overview=OverviewView(
             t.text("overview.title", n=total),
+            tuple(f"H{head + 1}" for head in range(model.heads)),
+            tuple(layer_name(layer) for layer in range(model.layers)),
             data_uri(overview_png(sentence.maps, top)),
             t.text("overview.alt", n=total, layers=model.layers, heads=model.heads),
         ),
@@ -120,6 +124,7 @@ def _frame(sentence: SentenceReport) -> FrameView:
         image=data_uri(frame.png),
         top=f"{frame.column_height / width:.5f}",
         left=f"{frame.row_width / width:.5f}",
+        paper=f"{min(PAPER_WIDTH, PAPER_HEIGHT * width / (1 + frame.column_height)):.3f}mm",
     )
 
 

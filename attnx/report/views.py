@@ -56,11 +56,13 @@ class FrameView:
     """The token labels that surround every heatmap of a sentence, as style values.
 
     `image` is one picture for all; the heatmap fills it but for `top` and `left`, which are shares of its width.
+    `paper` is its width on paper, such that twelve heads fit a page.
     """
 
     image: str
     top: str
     left: str
+    paper: str
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,11 @@ class TableView:
 
 @dataclass(frozen=True)
 class OverviewView:
-    """All heads in one picture."""
+    """All heads in one picture, with the names of its columns and rows."""
 
     title: str
+    heads: tuple[str, ...]
+    layers: tuple[str, ...]
     image: str
     alt: str
 

@@ -11,6 +11,7 @@ HAN = regex.compile(r"\p{Script=Han}")
 CYRILLIC = regex.compile(r"\p{Script=Cyrillic}")
 LATIN = regex.compile(r"\p{Script=Latin}")
 BOM = "\ufeff"
+MAXIMUM_CHARACTERS = 100_000  # many times what any encoder takes
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,11 @@ class Sentence:
 def read_sentence(text: str) -> Sentence:
     """Return the sentence for a text from the command line.
 
-    Raises InputError when nothing in it can be seen: empty, white space, or only invisible characters.
+    Raises InputError when nothing in it can be seen (empty, white space, only invisible characters), or when it is so
+    long that it cannot be meant as one text.
     """
+    if len(text) > MAXIMUM_CHARACTERS:
+        raise InputError("text_too_large", length=len(text), limit=MAXIMUM_CHARACTERS)
     text = text.removeprefix(BOM)
     if not text.strip():
         raise InputError("empty_text")
