@@ -10,9 +10,12 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A console that cannot show a character gets its code point instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
-    from attnx.cli import attnx
+    try:
+        from attnx.cli import attnx
 
-    attnx.main(prog_name="attnx")
+        attnx.main(prog_name="attnx")
+    except KeyboardInterrupt:  # before the command line is there to say so
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,15 @@ The words are in ``locales/*.yaml`` under ``errors``; the command line shows the
 """
 
 import os
+import re
 from typing import IO, Any
 
 import click
 
 from attnx.i18n import terminal_catalog
+
+# Controls, line separators and the marks that turn the direction of writing.
+STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class AttnxError(click.ClickException):
@@ -23,7 +27,7 @@ class AttnxError(click.ClickException):
 
     def format_message(self) -> str:
         """Return the message in the language of the user's terminal."""
-        return terminal_catalog().text(f"errors.{self.key}", **self.values)
+        return printable(terminal_catalog().text(f"errors.{self.key}", **self.values))
 
     def __str__(self) -> str:
         return self.format_message()
@@ -38,6 +42,11 @@ class InputError(AttnxError):
     """Wrong use or unusable input (a text, a model name, an output path). Exit code 2."""
 
     exit_code = 2
+
+
+def printable(line: str) -> str:
+    """Return `line` with control characters as escapes: a name or text in it cannot steer the terminal or break it."""
+    return STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), line)
 
 
 def os_reason(error: OSError) -> str:

@@ -7,7 +7,7 @@ import click
 
 from attnx.cli.options import catalog_for, command_line, help_text, language_option, model_options
 from attnx.cli.progress import notice, stage
-from attnx.errors import AttnxError, InputError
+from attnx.errors import AttnxError, InputError, os_reason
 from attnx.i18n import terminal_catalog
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ FORMATS = ("table", "json", "csv")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @model_options
 @language_option
-@click.option("-f", "--format", "kind", type=click.Choice(FORMATS), default="table", help=help_text("format"))
+@click.option("-f", "--format", "kind", type=click.Choice(FORMATS), help=help_text("format"))
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help=help_text("measure_output"))
 def measure(
     inputs: tuple[str, ...],
@@ -31,7 +31,7 @@ def measure(
     trust_remote_code: bool,
     on_long: str,
     language: str | None,
-    kind: str,
+    kind: str | None,
     output: Path | None,
 ) -> None:
     """Measure every input and print or write the numbers."""
@@ -49,11 +49,12 @@ def measure(
         encoder = load_encoder(model, download=download, trust_remote_code=trust_remote_code)
     reports, failed = _measure_all(texts, encoder, on_long)
     if reports:
-        content = _written(reports, encoder, kind, language)
+        suffix = output.suffix.lower().removeprefix(".") if output else ""
+        content = _written(reports, encoder, kind or suffix, language)
         if output:
             write_atomically(output, content.encode())
         else:
-            click.echo(content, nl=False)
+            _print(content)
     if failed:
         notice(terminal_catalog().text("terminal.some_failed", n=failed))
         click.get_current_context().exit(1 if reports else 2)
@@ -72,9 +73,18 @@ def _measure_all(texts: "list[InputText]", encoder: "Encoder", on_long: str) -> 
             except AttnxError as error:
                 failed += 1
                 reason = error.format_message()
-                where = {"path": item.path, "line": item.line, "reason": reason}
-                notice(terminal_catalog().text("errors.line_in_file", **where) if item.path else reason)
+                where = AttnxError("line_in_file", path=item.path, line=item.line, reason=reason)
+                notice(where.format_message() if item.path else reason)
     return reports, failed
+
+
+def _print(content: str) -> None:
+    try:
+        click.echo(content, nl=False)
+    except BrokenPipeError:  # the reader has seen enough; Click ends quietly
+        raise
+    except OSError as error:
+        raise AttnxError("output_not_writable", path="stdout", reason=os_reason(error)) from error
 
 
 def _written(reports: "list[SentenceReport]", encoder: "Encoder", kind: str, language: str | None) -> str:

@@ -3,6 +3,7 @@
 import click
 
 from attnx.cli.options import help_text
+from attnx.errors import printable
 from attnx.i18n import terminal_catalog
 
 
@@ -14,11 +15,12 @@ def models() -> None:
     catalog = terminal_catalog()
     for model in available_models():
         if model.problem:
-            click.echo(catalog.text("models.unusable", name=model.name, problem=model.problem))
+            line = catalog.text("models.unusable", name=model.name, problem=model.problem)
         elif model.layers and model.heads:
-            click.echo(
-                catalog.text("models.usable", name=model.name, type=model.type, layers=model.layers, heads=model.heads)
+            line = catalog.text(
+                "models.usable", name=model.name, type=model.type, layers=model.layers, heads=model.heads
             )
         else:
-            click.echo(catalog.text("models.plain", name=model.name, type=model.type))
+            line = catalog.text("models.plain", name=model.name, type=model.type)
+        click.echo(printable(line))
     click.echo(catalog.text("models.folder", path=cache_folder()))

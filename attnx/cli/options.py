@@ -56,7 +56,8 @@ def catalog_for(language: str | None, text_language: str) -> Catalog:
 
 def command_line() -> str:
     """Return the command that was given, as a shell would take it."""
-    return shlex.join(["attnx", *sys.argv[1:]])
+    command = shlex.join(["attnx", *sys.argv[1:]])
+    return command.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import click
 
+from attnx.errors import printable
 from attnx.i18n import terminal_catalog
 
 PATIENCE = 2.0  # seconds
@@ -15,7 +16,7 @@ PATIENCE = 2.0  # seconds
 def stage(key: str, **values: str | int) -> Iterator[None]:
     """Say what is being done if it is still being done after two seconds."""
     message = terminal_catalog().text(f"terminal.{key}", **values)
-    timer = threading.Timer(PATIENCE, click.echo, args=(f"{message} …",), kwargs={"err": True})
+    timer = threading.Timer(PATIENCE, click.echo, args=(printable(f"{message} …"),), kwargs={"err": True})
     timer.daemon = True
     timer.start()
     try:
@@ -26,4 +27,4 @@ def stage(key: str, **values: str | int) -> Iterator[None]:
 
 def notice(message: str) -> None:
     """Tell the user something that does not stop the work."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)

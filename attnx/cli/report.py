@@ -1,6 +1,5 @@
 """``attnx report``: texts become a localized report."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -26,10 +25,10 @@ def report(
 ) -> None:
     """Measure the texts and write the report."""
     from attnx.report.output import check_outputs, default_path
+    from attnx.texts.inputs import STDIN, read_stdin
     from attnx.texts.sentence import read_sentence
 
-    texts = tuple(sys.stdin.read() if text == "-" else text for text in texts)
-    sentences = [read_sentence(text) for text in texts]
+    sentences = [read_sentence(read_stdin() if text == STDIN else text) for text in texts]
     catalog = catalog_for(language, sentences[0].language)
     outputs = outputs or (default_path(sentences[0].text),)
     check_outputs(outputs)

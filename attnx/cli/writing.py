@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnx.cli.progress import stage
+from attnx.errors import printable
 from attnx.i18n import Catalog
 
 if TYPE_CHECKING:
@@ -21,6 +22,6 @@ def write_all(document: "Document", outputs: Sequence[Path], catalog: Catalog) -
     for path in outputs:
         with stage("writing", path=str(path)):
             write_atomically(path, render(document, path.suffix.lower(), catalog))
-        click.echo(catalog.text("terminal.written", path=path))
+        click.echo(printable(catalog.text("terminal.written", path=path)))
     for line in highlights(document, catalog):
         click.echo(f"• {line}")

@@ -6,13 +6,12 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import torch
-
 from attnx.encoders.records import AttentionMap, Encoding, ModelInfo, Token
 from attnx.errors import AttnxError, InputError
 from attnx.texts.labels import label_tokens
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedTokenizerBase
 
     from attnx.texts.sentence import Sentence
@@ -70,6 +69,8 @@ class Encoder:
 
         Raises AttnxError when the model returns none, or returns something that is not attention weights.
         """
+        import torch  # here, so that a name that cannot be loaded is refused without the seconds that torch takes
+
         ids = torch.tensor([encoding.ids])
         inputs = {"input_ids": ids}
         if "attention_mask" in inspect.signature(self.model.forward).parameters:

@@ -33,8 +33,16 @@ def find_folder(name: str, *, download: bool = False, trust_remote_code: bool = 
     Nothing is fetched unless `download` is true; code and pickled weights that come with a model are refused
     unless `trust_remote_code` is true. Raises InputError saying what is missing and what to do.
     """
-    path = Path(name).expanduser()
-    if is_path(name) or path.is_dir():
+    try:
+        path = Path(name).expanduser()
+        here = path.is_dir()
+    except OSError as error:
+        raise InputError("model_unreadable", path=name, reason=os_reason(error)) from error
+    except (ValueError, RuntimeError) as error:  # a null byte, a home folder of nobody
+        raise InputError("model_folder_missing", path=name) from error
+    if not name:
+        raise InputError("model_folder_missing", path="“”")
+    if here or is_path(name):
         folder = ModelFolder(path, name, "local", None, trust_remote_code)
     else:
         snapshot = _download(name) if download else _cached(name)

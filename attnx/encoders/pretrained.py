@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import torch
@@ -33,12 +33,13 @@ def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTok
         except Exception as error:
             raise InputError("model_unknown_type", path=folder.name, reason=_first_line(error)) from error
         try:
-            model = AutoModel.from_pretrained(
+            model, loading = AutoModel.from_pretrained(
                 folder.path,
                 config=config,
                 attn_implementation="eager",
                 dtype=torch.float32,
                 use_safetensors=None if folder.trust_remote_code else True,
+                output_loading_info=True,
                 **options,
             )
         except Exception as error:
@@ -47,7 +48,10 @@ def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTok
             tokenizer = AutoTokenizer.from_pretrained(folder.path, **options)
         except Exception as error:
             raise InputError("tokenizer_not_loadable", path=folder.name, reason=_first_line(error)) from error
-    if config.is_encoder_decoder:
+    check_weights(loading["missing_keys"], folder.name)
+    tokenizer.truncation_side = "right"  # some cut at the start; a report speaks of the first tokens
+    # An encoder that was saved alone says that it is no encoder-decoder, and is loaded as one all the same.
+    if config.is_encoder_decoder or (hasattr(model, "encoder") and hasattr(model, "decoder")):
         model = model.get_encoder()
     model.eval()
     check_tokenizer(tokenizer, model, folder.name)
@@ -56,6 +60,16 @@ def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTok
         folder.name, folder.source, folder.revision, config.model_type, layers, heads, stored_dtype(config)
     )
     return model, tokenizer, info
+
+
+def check_weights(missing: Iterable[str], name: str) -> None:
+    """Refuse a model some of whose weights are `missing`: transformers fills them with random numbers.
+
+    A pooler comes after the last layer, a decoder is not looked at: neither has a part in the encoder's attention.
+    """
+    needed = sorted(key for key in missing if "pooler" not in key and not key.startswith("decoder."))
+    if needed:
+        raise InputError("model_not_loadable", path=name, reason=f"KeyError: {needed[0]}")
 
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase, model: torch.nn.Module, name: str) -> None:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 # XLM-R's normalization leaves these two alone where NFKC would change them (to "~" and to 配).
 KEPT_FROM_NFKC = ("\uff5e", "\U0001f23b")
 MASK = "<mask>"
+# Where a control symbol that stands in a text is cut, so that no piece is the whole of it: "</" and "s>".
+SPELLED_SYMBOL = "(?<=<)(?=(s|pad|unk|mask)>)|(?<=</)(?=s>)"
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def build_tokenizer(vocabulary: Vocabulary, max_length: int) -> "PreTrainedToken
 
     Unigram segmentation after Kudo (2018), arXiv:1804.10959, the way SentencePiece and XLM-R use it.
     """
-    from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, pre_tokenizers
     from tokenizers.models import Unigram
     from transformers import PreTrainedTokenizerFast
 
@@ -40,7 +42,9 @@ def build_tokenizer(vocabulary: Vocabulary, max_length: int) -> "PreTrainedToken
     bos, eos, pad, unk = (pieces[i] for i in (vocabulary.bos, vocabulary.eos, vocabulary.pad, vocabulary.unk))
     backend = Tokenizer(Unigram())
     backend.normalizer = xlmr_normalizer()
-    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    # SentencePiece never finds a control symbol in a text; Unigram would, for these are pieces like any other.
+    spelled = pre_tokenizers.Split(Regex(SPELLED_SYMBOL), "isolated")
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), spelled])
     backend.decoder = decoders.Metaspace()
     backend.post_processor = _template(bos, vocabulary.bos, eos, vocabulary.eos)
     tokenizer: PreTrainedTokenizerBase = PreTrainedTokenizerFast(

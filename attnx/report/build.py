@@ -8,7 +8,7 @@ import numpy as np
 from attnx.i18n import Catalog
 from attnx.report.document import Document
 from attnx.report.figures import data_uri, heatmap_png, scale_bar_png
-from attnx.report.fonts import missing_characters
+from attnx.report.fonts import display_label, missing_characters
 from attnx.report.grids import color_classes
 from attnx.report.sentence import sentence_view
 from attnx.report.typography import formula_html, short_text
@@ -16,7 +16,6 @@ from attnx.report.views import DefinitionView, EntryView, FactView, PatternView,
 from attnx.report.wording import statement
 from attnx.statistics import REGISTRY
 
-HEADING_CHARACTERS = 120
 TITLE_CHARACTERS = 60
 HIGHLIGHTS = 3
 PATTERN_SIZE = 6
@@ -29,8 +28,8 @@ def report_view(document: Document, t: Catalog) -> ReportView:
     sentences = tuple(sentence_view(document, index, t) for index in range(len(document.sentences)))
     first = document.sentences[0]
     many = len(sentences) > 1
-    heading = t.text("report.heading_many", n=len(sentences)) if many else short_text(first.text, HEADING_CHARACTERS)
-    title = heading if many else t.text("report.title", text=short_text(first.text, TITLE_CHARACTERS))
+    heading = t.text("report.heading_many", n=len(sentences)) if many else sentences[0].heading
+    title = heading if many else t.text("report.title", text=display_label(short_text(first.text, TITLE_CHARACTERS)))
     shown = highlights(document, t)
     return ReportView(
         title=title,
@@ -66,15 +65,16 @@ def notices(document: Document, t: Catalog) -> Iterator[str]:
     for sentence in document.sentences:
         if sentence.truncated_from is not None:
             yield t.text("notices.truncated", total=sentence.truncated_from, kept=len(sentence.tokens))
-    missing = missing_characters("".join(sentence.text for sentence in document.sentences))
+    shown = (*(sentence.text for sentence in document.sentences), document.model.name, document.provenance.command)
+    missing = missing_characters("".join(shown))
     if missing:
         yield t.text("notices.uncovered", characters=", ".join(f"U+{ord(c):04X}" for c in missing))
 
 
 def model_name(document: Document, t: Catalog) -> str:
     """Return the model's name as the report gives it; the built-in one is named with its 4-bit weights."""
-    model = document.model
-    return t.text("report.weights_q4_0", name=model.name) if model.dtype == "q4_0" else model.name
+    name = display_label(document.model.name)
+    return t.text("report.weights_q4_0", name=name) if document.model.dtype == "q4_0" else name
 
 
 def _subtitle(document: Document, t: Catalog) -> str:
@@ -163,4 +163,4 @@ def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
         "created": made.created,
     }
     for key, value in facts.items():
-        yield FactView(t.text(f"provenance.{key}"), value)
+        yield FactView(t.text(f"provenance.{key}"), display_label(value))

@@ -31,8 +31,8 @@ OVERVIEW_CELLS = 24
 MAX_LABELS = 28
 MAX_TICKS = 10
 TICK_STEPS = tuple(digit * 10**power for power in range(6) for digit in (1, 2, 5))
-# Pixels along the heatmap's side in a label strip: 635 dots an inch at 44 mm.
-STRIP_SIDE = 1100
+# Pixels along the heatmap's side in a label strip: 520 dots an inch at 44 mm.
+STRIP_SIDE = 900
 # Type sizes, in shares of a cell (labels) and of the heatmap's side (upper limit; ticks).
 EM_OF_CELL = 0.84
 MAX_EM = 0.062
@@ -47,7 +47,7 @@ MARGIN = 0.08
 # In pixels.
 TICK_WIDTH = 3
 INK = SEQUENTIAL[-1]
-OPACITIES = 8
+OPACITIES = 4
 # zlib's level 9 takes up to six times as long for the last 3 percent.
 COMPRESSION = 6
 
@@ -207,7 +207,7 @@ def _color_levels(top: float) -> Bytes:
 
 
 def _ink_png(coverage: Bytes) -> bytes:
-    """Return a drawing as ink of 8 opacities on a transparent ground."""
+    """Return a drawing as ink of 4 opacities on a transparent ground."""
     levels = np.rint(coverage * ((OPACITIES - 1) / 255)).astype(np.uint8)
     return _indexed_png(levels, [INK] * OPACITIES, [level * 255 // (OPACITIES - 1) for level in range(OPACITIES)])
 

@@ -17,7 +17,7 @@ from attnx.statistics.scores import Floats, HeadScores
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 INK: Rgb = (23, 33, 43)
 # In em of the numbers' type size: what a number with its space takes, and the widths of a half and of a whole page.
-CELL_EM, NUMBER_EM, HALF_EM, WHOLE_EM = 2.85, 2.3, 34.2, 72.0
+CELL_EM, NUMBER_EM, HALF_EM, WHOLE_EM = 2.8, 2.3, 33.6, 72.0
 
 # Which maps a report shows, in this order. Positions and shapes are best seen without special tokens.
 SHOWN = (

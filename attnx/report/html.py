@@ -10,7 +10,7 @@ from attnx.report.fonts import Flavor, subset_font
 from attnx.report.views import ReportView
 from attnx.resources import resource_dir
 
-MIME = {"woff2": "font/woff2", "otf": "font/otf"}
+MIME = {"woff": "font/woff", "otf": "font/otf"}
 
 
 @cache
@@ -32,7 +32,7 @@ def render_html(view: ReportView, t: Catalog, *, paged: bool = False) -> str:
     """
     context = {"report": view, "t": t, "paged": paged}
     body = environment().get_template("body.html.j2").render(context)
-    flavor: Flavor = "otf" if paged else "woff2"
+    flavor: Flavor = "otf" if paged else "woff"
     font = subset_font(body + view.title, flavor, t.language)
     uri = f"data:{MIME[flavor]};base64,{base64.b64encode(font).decode('ascii')}"
     return environment().get_template("report.html.j2").render(context, body=body, font=uri)

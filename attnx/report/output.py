@@ -1,15 +1,19 @@
 """Where reports go: the checks before the work, the format by suffix, and writing that loses nothing."""
 
 import contextlib
+import errno
 import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnx.errors import AttnxError, InputError, os_reason
 from attnx.i18n import Catalog
-from attnx.report.document import Document, to_json
+
+if TYPE_CHECKING:
+    from attnx.report.document import Document
 
 SUFFIXES = (".html", ".pdf", ".json")
 SLUG_CHARACTERS = 40
@@ -24,13 +28,15 @@ def default_path(text: str, suffix: str = ".html") -> Path:
 
 def check_output(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
     """Refuse a path that cannot be written or whose suffix says no format, before any work is done."""
-    if path.is_dir():
-        raise InputError("output_is_folder", path=path, suffixes=", ".join(suffixes))
-    if suffixes and path.suffix.lower() not in suffixes:
-        raise InputError("output_unknown_suffix", path=path, suffixes=", ".join(suffixes))
-    if not path.parent.is_dir():
-        raise InputError("output_no_folder", path=path)
     try:
+        if path.is_dir():
+            if suffixes:
+                raise InputError("output_is_folder", path=path, suffixes=", ".join(suffixes))
+            raise IsADirectoryError(errno.EISDIR, "")
+        if suffixes and path.suffix.lower() not in suffixes:
+            raise InputError("output_unknown_suffix", path=path, suffixes=", ".join(suffixes))
+        if not path.parent.is_dir():
+            raise InputError("output_no_folder", path=path)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
@@ -63,8 +69,10 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise AttnxError("write_failed", path=path, reason=os_reason(error)) from error
 
 
-def render(document: Document, suffix: str, t: Catalog) -> bytes:
+def render(document: "Document", suffix: str, t: Catalog) -> bytes:
     """Return the report as the bytes of a ``.html``, ``.pdf`` or ``.json`` file, in the catalog's language."""
+    from attnx.report.document import to_json  # not above: the checks must not wait for torch
+
     if suffix == ".json":
         return to_json(document).encode()
     from attnx.report.build import report_view

@@ -42,7 +42,7 @@ def render_pdf(html: str, twin: str, created: str) -> bytes:
     return bytes(document.write_pdf(pdf_variant=VARIANT, attachments=[attachment], finisher=_index_colors))
 
 
-def _index_colors(document: Any, pdf: Any) -> None:  # noqa: ANN401, ARG001 - WeasyPrint's finisher
+def _index_colors(document: Any, pdf: Any) -> None:  # noqa: ANN401 - WeasyPrint's finisher
     """Store pictures of few colors as indexed ones again, a third of the size: WeasyPrint writes them as RGB."""
     for item in pdf.objects:
         extra = getattr(item, "extra", None)
@@ -57,11 +57,10 @@ def _index(stream: Any) -> None:  # noqa: ANN401 - a pydyf stream
     extra = stream.extra
     width, height = extra["Width"], extra["Height"]
     picture = Image.open(BytesIO(_png(width, height, b"".join(part.data for part in stream.stream))))
-    colors = picture.getcolors(COLORS)
-    if colors is None:
+    if picture.getcolors(COLORS) is None:
         return
     codes = np.asarray(picture).astype(np.int32) @ np.array([1 << 16, 1 << 8, 1])
-    palette = np.array(sorted(red << 16 | green << 8 | blue for _, (red, green, blue) in colors))
+    palette = np.unique(codes)
     pixels = np.searchsorted(palette, codes).astype(np.uint8)
     lookup = "".join(f"{code:06x}" for code in palette)
     extra["ColorSpace"] = pydyf.Array(["/Indexed", "/DeviceRGB", len(palette) - 1, f"<{lookup}>"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnx.errors import printable
 from attnx.i18n import Catalog
 from attnx.naming import head_name
 from attnx.report.document import Document, plain
@@ -67,7 +68,8 @@ def table_text(document: Document, t: Catalog) -> str:
     console = Console(file=file, width=WIDTH, color_system=None, highlight=False)
     for sentence in document.sentences:
         for scope in SCOPES:
-            console.print(Text(f"{short_text(sentence.text, TITLE_CHARACTERS)} · {t.text(f'scopes.{scope}')}"))
+            title = f"{short_text(sentence.text, TITLE_CHARACTERS)} · {t.text(f'scopes.{scope}')}"
+            console.print(Text(printable(title)))
             console.print(_terminal_table(sentence.scopes[scope], t))
     console.print(Text(t.text("table.units")))
     return file.getvalue()

@@ -15,7 +15,8 @@ def statement(finding: Finding, t: Catalog) -> str:
     values["value"] = finding.value
     if finding.layer is not None:
         values["layer"] = layer_name(finding.layer)
-        values["head"] = "" if finding.head is None else head_name(finding.layer, finding.head)
+        if finding.head is not None:
+            values["head"] = head_name(finding.layer, finding.head)
     if "partner_layer" in details:
         values["partner"] = head_name(details["partner_layer"], details["partner_head"])
     if "offset" in details:
