@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from attnx.encoders.encoder import Encoder
     from attnx.report.document import Document, Provenance, SentenceReport
 
+EPOCH_DIGITS = 11  # until the year 5138; Python counts to 9999
+
 
 def analyze(
     sentences: Iterable[Sentence], encoder: "Encoder", *, on_long: str = "cut", command: str = ""
@@ -50,11 +52,12 @@ def measure(sentence: Sentence, encoder: "Encoder", *, on_long: str = "cut") -> 
 
 
 def provenance(command: str) -> "Provenance":
-    """Return what made the numbers; SOURCE_DATE_EPOCH, where set, is the time of making."""
+    """Return what made the numbers; SOURCE_DATE_EPOCH, a number of seconds, is the time where set."""
     from attnx.report.document import Provenance
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
+    usable = epoch.isdecimal() and len(epoch) <= EPOCH_DIGITS
+    moment = datetime.fromtimestamp(int(epoch), UTC) if usable else datetime.now(UTC)
     return Provenance(
         attnx=__version__,
         python=platform.python_version(),

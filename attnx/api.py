@@ -26,10 +26,14 @@ def analyze(*texts: str, encoder: "Encoder | str" = "builtin") -> "Document":
     """Measure every head on each text and return the document that a report is made from.
 
     ``document.sentences[i].scopes["all" | "content"].values[statistic]`` is float64 ``[layers, heads]``, NaN where
-    undefined; ``.maps`` is uint8 ``[layers, heads, query, key]``; ``.findings`` are what the rules found.
+    undefined; ``.maps`` is uint8 ``[layers, heads, query, key]``; ``.findings`` are what the rules found. Raises
+    attnx.errors.InputError for a text with nothing to read, or when there is no text.
     """
     from attnx.analysis import analyze as run
+    from attnx.errors import InputError
 
+    if not texts:
+        raise InputError("empty_text")
     sentences = [read_sentence(text) for text in texts]
     return run(sentences, load_encoder(encoder) if isinstance(encoder, str) else encoder)
 

@@ -196,9 +196,9 @@ def _strongest(
 
 
 def _strongest_layer(key: str, values: Floats) -> Finding | None:
-    """Return the layer of the largest mean over heads; None where a layer has no value, or there is only one layer."""
+    """Return the layer of the largest mean over heads; None where a layer has no value, or no layer stands out."""
     means = values.mean(1)
-    if np.isnan(means).any() or len(means) < 2:
+    if not np.ptp(means) > 0:  # also where it is NaN
         return None
     layer = int(means.argmax())
     return Finding(key, layer, None, float(means[layer]), None, {"layers": len(means), "average": float(means.mean())})

@@ -11,6 +11,7 @@ import pytest
 import torch
 from numpy.typing import ArrayLike
 
+from attnx.encoders.encoder import Encoder
 from attnx.encoders.records import AttentionMap, Encoding, Token
 from attnx.errors import AttnxError
 from attnx.statistics import PATTERNS, REGISTRY, SCOPES, HeadScores, pattern_class, scope_view, score_heads
@@ -301,10 +302,7 @@ def test_pattern_class_needs_three_tokens() -> None:
 
 
 @pytest.mark.slow
-def test_builtin_model_gives_the_reference_values() -> None:
-    from attnx.encoders.encoder import load_encoder
-
-    encoder = load_encoder("builtin")
+def test_builtin_model_gives_the_reference_values(encoder: Encoder) -> None:
     for sentence in json.loads((DATA / "builtin_head_statistics.json").read_text(encoding="utf-8")):
         text = Sentence(sentence["text"], "en")
         scores = score_heads(encoder.observe(encoder.encode(text)))

@@ -11,7 +11,17 @@ import click
 from attnx.cli.options import help_text
 from attnx.i18n import terminal_catalog
 
-PACKAGES = ("torch", "transformers", "jinja2", "weasyprint", "babel", "pillow", "fonttools", "pylopdf-fonts-zh-cn")
+PACKAGES = (
+    "torch",
+    "transformers",
+    "jinja2",
+    "weasyprint",
+    "babel",
+    "pillow",
+    "fonttools",
+    "uharfbuzz",
+    "pylopdf-fonts-zh-cn",
+)
 PANGO = ("pango-1.0-0", "pango-1.0")
 SUBSETTER = ("harfbuzz-subset", "harfbuzz-subset-0")
 

@@ -34,19 +34,15 @@ class Encoder:
         A text that spells a special token, such as ``</s>``, is tokenized as ordinary text. Raises InputError
         for a text longer than the model takes when `on_long` is ``error``.
         """
-        batch = self.tokenizer(sentence.text, split_special_tokens=True, return_special_tokens_mask=True)
+        # Not verbose: the length is dealt with here, and transformers would write about it to the terminal.
+        options = {"split_special_tokens": True, "return_special_tokens_mask": True, "verbose": False}
+        batch = self.tokenizer(sentence.text, **options)
         total = len(batch["input_ids"])
         cut = self.max_tokens is not None and total > self.max_tokens
         if cut and on_long == "error":
             raise InputError("text_too_long", tokens=total, limit=self.max_tokens)
         if cut:
-            batch = self.tokenizer(
-                sentence.text,
-                split_special_tokens=True,
-                return_special_tokens_mask=True,
-                truncation=True,
-                max_length=self.max_tokens,
-            )
+            batch = self.tokenizer(sentence.text, truncation=True, max_length=self.max_tokens, **options)
         fast = batch.encodings[0]
         special = [bool(flag) for flag in fast.special_tokens_mask]
         labels = label_tokens(sentence.text, fast.offsets, fast.tokens, special)

@@ -13,7 +13,7 @@ SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 DOWNLOADED = ("*.json", "*.txt", "*.model", "*.safetensors")
 CONFIG_LIMIT = 10_000_000  # bytes; a configuration is a few kB
-ANSWER_SECONDS = 5
+ANSWER_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,11 @@ def read_config(path: Path, name: str) -> dict[str, object]:
     return config
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of what a library says, cut to a length that can be read; its type if it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
 def _cached(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
@@ -112,4 +117,4 @@ def _download(name: str) -> Path:
     except RepositoryNotFoundError as error:
         raise InputError("model_not_on_hub", name=name) from error
     except Exception as error:  # whatever the network layer raises, the answer to the user is the same
-        raise AttnxError("model_download_failed", name=name, reason=str(error).splitlines()[0][:200]) from error
+        raise AttnxError("model_download_failed", name=name, reason=first_line(error).rstrip(".")) from error

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from attnx.encoders.folder import ModelFolder, first_line
 from attnx.encoders.records import ModelInfo
 from attnx.errors import InputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-    from attnx.encoders.folder import ModelFolder
 
 
 def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTokenizerBase, ModelInfo]:
@@ -31,7 +30,7 @@ def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTok
         try:
             config = AutoConfig.from_pretrained(folder.path, **options)
         except Exception as error:
-            raise InputError("model_unknown_type", path=folder.name, reason=_first_line(error)) from error
+            raise InputError("model_unknown_type", path=folder.name, reason=first_line(error)) from error
         try:
             model, loading = AutoModel.from_pretrained(
                 folder.path,
@@ -43,11 +42,11 @@ def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTok
                 **options,
             )
         except Exception as error:
-            raise InputError("model_not_loadable", path=folder.name, reason=_first_line(error)) from error
+            raise InputError("model_not_loadable", path=folder.name, reason=first_line(error)) from error
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder.path, **options)
         except Exception as error:
-            raise InputError("tokenizer_not_loadable", path=folder.name, reason=_first_line(error)) from error
+            raise InputError("tokenizer_not_loadable", path=folder.name, reason=first_line(error)) from error
     check_weights(loading["missing_keys"], folder.name)
     tokenizer.truncation_side = "right"  # some cut at the start; a report speaks of the first tokens
     # An encoder that was saved alone says that it is no encoder-decoder, and is loaded as one all the same.
@@ -69,7 +68,7 @@ def check_weights(missing: Iterable[str], name: str) -> None:
     """
     needed = sorted(key for key in missing if "pooler" not in key and not key.startswith("decoder."))
     if needed:
-        raise InputError("model_not_loadable", path=name, reason=f"KeyError: {needed[0]}")
+        raise InputError("model_incomplete", path=name, name=needed[0])
 
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase, model: torch.nn.Module, name: str) -> None:
@@ -107,10 +106,6 @@ def max_tokens(model: torch.nn.Module, tokenizer: PreTrainedTokenizerBase) -> in
         positions = getattr(model.config, "max_position_embeddings", None)
         limits = [int(positions)] if positions and positions > 0 else []
     return min(limits, default=None)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 @contextlib.contextmanager

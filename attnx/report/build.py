@@ -163,4 +163,6 @@ def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
         "created": made.created,
     }
     for key, value in facts.items():
+        if not value:  # the command, where the report was made from Python
+            continue
         yield FactView(t.text(f"provenance.{key}"), display_label(value))

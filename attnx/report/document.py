@@ -26,6 +26,7 @@ KIND = "sentences"
 DECIMALS = 6
 SOURCES = ("builtin", "hub", "local")  # of a model
 REASON_CHARACTERS = 120
+LARGEST_SCORE = 1e9  # tokens, nats and shares stay far below; more cannot be written out
 MAXIMUM_WEIGHTS = 2**30  # of the maps in a file: 512 tokens take 38 million for 144 heads
 
 Maps = NDArray[np.uint8]
@@ -275,8 +276,8 @@ def _is_text(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Tell whether a value is a finite number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Tell whether a value is a number that a score could be; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_SCORE
 
 
 def _is_index(value: object, low: int, high: float = math.inf) -> bool:

@@ -163,7 +163,7 @@ def _strip(drawings: Sequence[Bytes], centers: Sequence[int], side: int, em: int
 
 def _upward(text: str, em: int) -> Bytes:
     """Draw a column label too long for its cell: Han characters one below the other, anything else reading upward."""
-    if all(unicodedata.east_asian_width(character) in "WF" for character in text):
+    if text and all(unicodedata.east_asian_width(character) in "WF" for character in text):
         return np.concatenate([_drawing(character, em, line=1.04) for character in text])
     return np.rot90(_drawing(text, em))
 

@@ -83,7 +83,8 @@ def number(value: float, unit: str, t: Catalog, *, signed: bool = False) -> str:
     if math.isnan(value):
         return t.text("table.undefined")
     text = t.decimal(100 * value, 0) if unit == "share" else t.decimal(value, 1 if unit == "tokens" else 2)
-    return f"+{text}" if signed and value > 0 and not text.startswith("0" * 2) else text
+    is_zero = not text.strip("0.,")
+    return f"+{text}" if signed and value > 0 and not is_zero else text
 
 
 def color_classes() -> tuple[tuple[str, str], ...]:

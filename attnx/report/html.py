@@ -7,6 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from attnx.i18n import Catalog
 from attnx.report.fonts import Flavor, subset_font
+from attnx.report.typography import formula_html
 from attnx.report.views import ReportView
 from attnx.resources import resource_dir
 
@@ -16,13 +17,15 @@ MIME = {"woff": "font/woff", "otf": "font/otf"}
 @cache
 def environment() -> Environment:
     """Return the template environment: everything is escaped, a missing name is an error."""
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader(resource_dir("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["formula"] = formula_html
+    return templates
 
 
 def render_html(view: ReportView, t: Catalog, *, paged: bool = False) -> str:

@@ -104,6 +104,13 @@ def token_label(sentence: SentenceReport, position: int) -> str:
     return display_label(sentence.tokens[position].text)
 
 
+def _distinct_label(sentence: SentenceReport, position: int, t: Catalog) -> str:
+    """Return the label of a token, with its number where the sentence has several of that label."""
+    label = token_label(sentence, position)
+    repeated = [token.text for token in sentence.tokens].count(sentence.tokens[position].text) > 1
+    return t.text("tokens.numbered", label=label, number=position + 1) if repeated else label
+
+
 def _token_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
     labels = [token.text for token in sentence.tokens]
     if any(token.special for token in sentence.tokens):
@@ -170,11 +177,10 @@ def _example(sentence: SentenceReport, top: float, t: Catalog) -> ExampleView:
     share = float(weights[layer, head, query, key])
     values = {
         "head": head_name(layer, head),
-        "query": token_label(sentence, query),
-        "target": token_label(sentence, key),
+        "query": _distinct_label(sentence, query, t),
+        "target": _distinct_label(sentence, key, t),
         "share": share,
         "rest": 1 - share,
-        "n": len(sentence.tokens) - 1,
     }
     lines = tuple(t.text(f"reading.{name}", **values) for name in ("row", "cell", "sums", "columns"))
     return ExampleView(_head(sentence, layer, head, top, t), lines)

@@ -12,7 +12,7 @@ def statement(finding: Finding, t: Catalog) -> str:
     """Return the finding as a sentence, in the language of the catalog."""
     details: dict[str, Any] = dict(finding.details)
     values = {name: display_label(value) if isinstance(value, str) else value for name, value in details.items()}
-    values["value"] = finding.value
+    values |= {"value": finding.value, "threshold": finding.threshold}
     if finding.layer is not None:
         values["layer"] = layer_name(finding.layer)
         if finding.head is not None:
@@ -20,8 +20,7 @@ def statement(finding: Finding, t: Catalog) -> str:
     if "partner_layer" in details:
         values["partner"] = head_name(details["partner_layer"], details["partner_head"])
     if "offset" in details:
-        side = "ahead" if details["offset"] > 0 else "back"
-        values["offset"] = t.text(f"findings.{side}", n=abs(details["offset"]))
+        values["offset"] = _place(details["offset"], t)
     return t.text(f"findings.{finding.key}", **values)
 
 
@@ -30,3 +29,11 @@ def rule(finding: Finding, t: Catalog) -> str:
     if finding.threshold is None:
         return ""
     return t.text(f"findings.rules.{finding.key.removesuffix('_none')}", threshold=finding.threshold, **finding.details)
+
+
+def _place(offset: int, t: Catalog) -> str:
+    """Name the token `offset` places on: a neighbor by its name, any other by its distance."""
+    ahead = offset > 0
+    if abs(offset) == 1:
+        return t.text("findings.next" if ahead else "findings.previous")
+    return t.text("findings.ahead" if ahead else "findings.back", n=abs(offset))

@@ -29,7 +29,7 @@ def sink(view: ScopeView) -> tuple[torch.Tensor, Details]:
     return value, {"sink_position": torch.where(column < 0, -1, _take(view.positions, column))}
 
 
-@map_statistic("positional_rate", "share", "max_k 1/T Σ_i [argmax_j p_{ij} = i + k]")
+@map_statistic("positional_rate", "share", "max_{k≠0} 1/T Σ_i [argmax_j p_{ij} = i + k]")
 def positional_rate(view: ScopeView) -> tuple[torch.Tensor, Details]:
     """Share of rows whose largest weight is at one and the same offset k = j - i, for the best k but 0; 0..1.
 

@@ -76,7 +76,7 @@ def check_rows(weights: torch.Tensor) -> None:
     if not good.all():
         layer, head, query = (~good).nonzero()[0].tolist()
         total = float(totals[layer, head, query])
-        raise AttnxError("rows_not_normalized", layer=layer + 1, head=head + 1, total=total)
+        raise AttnxError("rows_not_normalized", layer=layer + 1, head=head + 1, total=round(total, 4))
 
 
 def is_causal(weights: torch.Tensor) -> bool:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -120,7 +121,7 @@ def test_headings_are_in_order(roots: Mapping[str, Element], language: str) -> N
     levels = [HEADINGS.index(element.tag) + 1 for element in roots[language].iter() if element.tag in HEADINGS]
     assert levels.count(1) == 1
     assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @with_language
@@ -168,7 +169,7 @@ def test_font_holds_every_character(
 ) -> None:
     root = roots[language]
     css = style_of(root)
-    uris = re.findall(r'@font-face[^}]*url\("data:font/woff2;base64,([^"]*)"\)', css)
+    uris = re.findall(r'@font-face[^}]*url\("data:font/woff;base64,([^"]*)"\)', css)
     assert len(uris) == 1
     with TTFont(BytesIO(base64.b64decode(uris[0]))) as font:
         cmap = font.getBestCmap()
@@ -178,7 +179,7 @@ def test_font_holds_every_character(
     assert body is not None
     generated = "".join(re.findall(r'content:\s*"([^"\\]*)"', css))
     shown = {c for c in text_of(body) + generated if not INKLESS.match(c)}
-    assert len(shown) > 100
+    assert len(shown) > 80
     assert {c for c in shown if ord(c) not in cmap} == set()
     assert shown & blank == set()
 
