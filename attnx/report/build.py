@@ -23,9 +23,9 @@ SENTENCE_PARTS = ("tokens", "findings", "reading", "maps", "overview", "heads", 
 CLOSING_PARTS = ("definitions", "limits", "provenance")
 
 
-def report_view(document: Document, t: Catalog) -> ReportView:
-    """Return everything the templates show of `document` in the language of the catalog `t`."""
-    sentences = tuple(sentence_view(document, index, t) for index in range(len(document.sentences)))
+def report_view(document: Document, t: Catalog, *, paged: bool = False) -> ReportView:
+    """Return everything the templates show of `document` in the language of the catalog `t`, `paged` for the PDF."""
+    sentences = tuple(sentence_view(document, index, t, paged=paged) for index in range(len(document.sentences)))
     first = document.sentences[0]
     many = len(sentences) > 1
     heading = t.text("report.heading_many", n=len(sentences)) if many else sentences[0].heading

@@ -75,6 +75,15 @@ def heatmap_png(weights: Bytes, top: float) -> bytes:
     return _indexed_png(_color_levels(top)[weights], SEQUENTIAL)
 
 
+def levels_png(weights: Bytes, top: float) -> bytes:
+    """Return the same map with its color levels as shades of gray, for the PDF to color: see `pdf.finish`."""
+    from PIL import Image
+
+    file = BytesIO()
+    Image.fromarray(_color_levels(top)[weights]).save(file, "PNG", compress_level=COMPRESSION)
+    return file.getvalue()
+
+
 def overview_png(maps: Bytes, top: float) -> bytes:
     """Return all heads in one picture: a row a layer, a column a head, one white pixel between heads.
 

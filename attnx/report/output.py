@@ -78,12 +78,13 @@ def render(document: "Document", suffix: str, t: Catalog) -> bytes:
     from attnx.report.build import report_view
     from attnx.report.html import render_html
 
-    view = report_view(document, t)
-    if suffix == ".html":
-        return render_html(view, t).encode()
+    paged = suffix == ".pdf"
+    html = render_html(report_view(document, t, paged=paged), t, paged=paged)
+    if not paged:
+        return html.encode()
     from attnx.report.pdf import render_pdf
 
-    return render_pdf(render_html(view, t, paged=True), to_json(document), document.provenance.created)
+    return render_pdf(html, to_json(document), document.provenance.created)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from attnx.errors import AttnxError
+from attnx.report.colors import LEVELS, SEQUENTIAL, css
 
 VARIANT = "pdf/ua-1"
 COLORS = 256  # of an indexed picture, at most
@@ -39,15 +40,33 @@ def render_pdf(html: str, twin: str, created: str) -> bytes:
     # Pictures and the font are data: URIs, so no other protocol is needed, and none is allowed.
     closed = weasyprint.urls.URLFetcher(allowed_protocols={"data"}, allow_redirects=False)
     document = weasyprint.HTML(string=html, url_fetcher=closed)
-    return bytes(document.write_pdf(pdf_variant=VARIANT, attachments=[attachment], finisher=_index_colors))
+    return bytes(document.write_pdf(pdf_variant=VARIANT, attachments=[attachment], finisher=finish))
 
 
-def _index_colors(document: Any, pdf: Any) -> None:  # noqa: ANN401 - WeasyPrint's finisher
-    """Store pictures of few colors as indexed ones again, a third of the size: WeasyPrint writes them as RGB."""
-    for item in pdf.objects:
-        extra = getattr(item, "extra", None)
-        if extra and extra.get("Subtype") == "/Image" and extra.get("ColorSpace") == "/DeviceRGB":
+def finish(document: Any, pdf: Any) -> None:  # noqa: ANN401 - WeasyPrint's finisher
+    """Make the file small, and quickly so.
+
+    Pictures of few colors become indexed ones again, since WeasyPrint writes them as RGB, three times the size. Gray
+    pictures are color levels, which get their palette here. The attachment is compressed at zlib's usual level: the
+    best, which WeasyPrint takes, needs eight times as long for 6 percent.
+    """
+    import pydyf
+
+    palette = "".join(css(rgb).removeprefix("#") for rgb in SEQUENTIAL)
+    colors = pydyf.Array(["/Indexed", "/DeviceRGB", LEVELS - 1, f"<{palette}>"])
+    pdf.add_object(colors)
+    streams = [item for item in pdf.objects if isinstance(item, pydyf.Stream)]
+    masks = {item.extra["SMask"] for item in streams if "SMask" in item.extra}
+    for item in streams:
+        space = item.extra.get("ColorSpace")
+        if item.extra.get("Type") == "/EmbeddedFile":
+            item.stream = [zlib.compress(item.stream[0])]
+            item.extra["Filter"] = "/FlateDecode"
+            item.compress = False
+        elif space == "/DeviceRGB" and item.extra.get("Subtype") == "/Image":
             _index(item)
+        elif space == "/DeviceGray" and item.reference not in masks:
+            item.extra["ColorSpace"] = colors.reference
 
 
 def _index(stream: Any) -> None:  # noqa: ANN401 - a pydyf stream
@@ -65,7 +84,7 @@ def _index(stream: Any) -> None:  # noqa: ANN401 - a pydyf stream
     lookup = "".join(f"{code:06x}" for code in palette)
     extra["ColorSpace"] = pydyf.Array(["/Indexed", "/DeviceRGB", len(palette) - 1, f"<{lookup}>"])
     del extra["DecodeParms"]
-    stream.stream = [zlib.compress(pixels.tobytes(), 9)]
+    stream.stream = [zlib.compress(pixels.tobytes())]
 
 
 def _png(width: int, height: int, data: bytes) -> bytes:

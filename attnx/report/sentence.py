@@ -8,7 +8,7 @@ import numpy as np
 from attnx.i18n import Catalog
 from attnx.naming import head_name, layer_name
 from attnx.report.document import Document, SentenceReport
-from attnx.report.figures import data_uri, heatmap_png, label_frame, overview_png
+from attnx.report.figures import data_uri, heatmap_png, label_frame, levels_png, overview_png
 from attnx.report.fonts import display_label
 from attnx.report.grids import FIGURE_SPACE, grids, number
 from attnx.report.typography import short_text
@@ -41,8 +41,8 @@ HEADS_IN_ROW = 3  # on paper
 PAPER_WIDTH, PAPER_HEIGHT = 56.0, 51.5
 
 
-def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
-    """Return the views of sentence `index` (from 0)."""
+def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) -> SentenceView:
+    """Return the views of sentence `index` (from 0), `paged` for the PDF."""
     sentence = document.sentences[index]
     model = document.model
     top = scale_top(sentence)
@@ -60,7 +60,7 @@ def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
         findings=tuple(FindingView(statement(finding, t), rule(finding, t)) for finding in sentence.findings),
         frame=_frame(sentence),
         scale=_scale(sentence, top, t),
-        example=_example(sentence, top, t),
+        example=_example(sentence, top, t, paged=paged),
         grids=grids(sentence.scopes, t),
         overview=OverviewView(
             t.text("overview.title", n=total),
@@ -75,7 +75,9 @@ def sentence_view(document: Document, index: int, t: Catalog) -> SentenceView:
                 t.text("heads.layer", layer=layer + 1),
                 tuple(
                     tuple(
-                        _head(sentence, layer, head, top, t, anchor=f"s{index + 1}-L{layer + 1}H{head + 1}")
+                        _head(
+                            sentence, layer, head, top, t, paged=paged, anchor=f"s{index + 1}-L{layer + 1}H{head + 1}"
+                        )
                         for head in range(first, min(first + HEADS_IN_ROW, model.heads))
                     )
                     for first in range(0, model.heads, HEADS_IN_ROW)
@@ -142,7 +144,9 @@ def _scale(sentence: SentenceReport, top: float, t: Catalog) -> ScaleView:
     return ScaleView(low, high, t.text("reading.scale_alt", low=low, high=high))
 
 
-def _head(sentence: SentenceReport, layer: int, head: int, top: float, t: Catalog, anchor: str = "") -> HeadView:
+def _head(
+    sentence: SentenceReport, layer: int, head: int, top: float, t: Catalog, *, paged: bool, anchor: str = ""
+) -> HeadView:
     weights = sentence.maps[layer, head]
     query, key = np.unravel_index(int(weights.argmax()), weights.shape)
     own = float(sentence.scopes["all"].values["self_share"][layer, head])
@@ -150,9 +154,8 @@ def _head(sentence: SentenceReport, layer: int, head: int, top: float, t: Catalo
     message = "heads.facts_undefined" if math.isnan(entropy) else "heads.facts"
     name = head_name(layer, head)
     return HeadView(
-        name=name,
-        facts=t.text(message, own=own, entropy=entropy),
-        image=data_uri(heatmap_png(weights, top)),
+        caption=f"{name} {t.text(message, own=own, entropy=entropy)}",
+        image=data_uri(levels_png(weights, top) if paged else heatmap_png(weights, top)),
         alt=t.text(
             "heads.alt",
             head=name,
@@ -164,7 +167,7 @@ def _head(sentence: SentenceReport, layer: int, head: int, top: float, t: Catalo
     )
 
 
-def _example(sentence: SentenceReport, top: float, t: Catalog) -> ExampleView:
+def _example(sentence: SentenceReport, top: float, t: Catalog, *, paged: bool) -> ExampleView:
     """Explain the heatmap whose strongest weight between two different tokens of the text is largest."""
     weights = sentence.maps.astype(np.float64) / BYTE
     special = np.array([token.special for token in sentence.tokens])
@@ -183,7 +186,7 @@ def _example(sentence: SentenceReport, top: float, t: Catalog) -> ExampleView:
         "rest": 1 - share,
     }
     lines = tuple(t.text(f"reading.{name}", **values) for name in ("row", "cell", "sums", "columns"))
-    return ExampleView(_head(sentence, layer, head, top, t), lines)
+    return ExampleView(_head(sentence, layer, head, top, t, paged=paged), lines)
 
 
 def _table(scores: HeadScores, t: Catalog) -> TableView:

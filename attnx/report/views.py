@@ -26,10 +26,9 @@ class FindingView:
 
 @dataclass(frozen=True)
 class HeadView:
-    """One head: its name, the facts beside it, its heatmap as a data URI and in words, and where links find it."""
+    """One head: its name with a few facts, its heatmap as a data URI and in words, and where links find it."""
 
-    name: str
-    facts: str
+    caption: str
     image: str
     alt: str
     anchor: str
