@@ -322,7 +322,7 @@ def config(content: bytes) -> Callable[[Path], object]:
     ("damage", "key", "words"),
     [
         (cut_weights, "model_not_loadable", "model"),
-        (drop_layer, "model_not_loadable", "encoder.layer.1.attention"),
+        (drop_layer, "model_incomplete", "encoder.layer.1.attention"),
         (config(b'{"model_type": "no-such-type"}'), "model_unknown_type", "no-such-type"),
         (config(b"{"), "model_bad_config", "config.json"),
         (config(b"[]"), "model_bad_config", "config.json"),

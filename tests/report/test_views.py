@@ -26,7 +26,7 @@ def with_maps(document: Document, maps: np.ndarray) -> Document:
 @with_language
 def test_heads_are_counted_from_one(views: Mapping[str, ReportView], language: str) -> None:
     sentence = views[language].sentences[0]
-    names = [head.name for layer in sentence.layers for row in layer.rows for head in row]
+    names = [head.caption.split()[0] for layer in sentence.layers for row in layer.rows for head in row]
     assert names == [f"L{layer}·H{head}" for layer in range(1, 13) for head in range(1, 13)]
     assert [len(row) for row in sentence.layers[0].rows] == [3, 3, 3, 3]
     assert [token.number for token in sentence.tokens] == list(range(1, 17))
@@ -38,8 +38,8 @@ def test_numbers_of_a_head(views: Mapping[str, ReportView], documents: Mapping[s
     sentence = documents[language].sentences[0]
     head = views[language].sentences[0].layers[2].rows[2][0]
     own = round(100 * sentence.scopes["all"].values["self_share"][2, 6])
-    assert head.name == "L3·H7"
-    assert str(own) in head.facts
+    assert head.caption.startswith("L3·H7 ")
+    assert str(own) in head.caption
     weights = sentence.maps[2, 6]
     query, key = np.unravel_index(weights.argmax(), weights.shape)
     assert str(round(100 * int(weights[query, key]) / 255)) in head.alt
