@@ -54,6 +54,6 @@ def save(document: "Document", path: str | Path, language: str | None = None) ->
 
 def read(path: str | Path) -> "Document":
     """Return the document that was saved as JSON."""
-    from attnx.report.document import read_document
+    from attnx.report.reading import read_document
 
     return read_document(Path(path))

@@ -14,8 +14,8 @@ from attnx.cli.writing import write_all
 @output_option
 def render(saved: Path, language: str | None, outputs: tuple[Path, ...]) -> None:
     """Read the report's JSON and write it again."""
-    from attnx.report.document import read_document
     from attnx.report.output import check_outputs, default_path
+    from attnx.report.reading import read_document
 
     document = read_document(saved)
     first = document.sentences[0]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from attnx.errors import InputError
 from attnx.i18n import load_catalog
 from attnx.report.build import report_view
-from attnx.report.document import Document, from_json, quantize, read_document, to_json
+from attnx.report.document import Document, quantize, to_json
 from attnx.report.html import render_html
+from attnx.report.reading import from_json, read_document
 
 Twin = dict[str, Any]
 Change = Callable[[Twin], object]
