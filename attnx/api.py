@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnx.i18n import load_catalog, match_language
-from attnx.texts.sentence import read_sentence
 
 if TYPE_CHECKING:
     from attnx.encoders.encoder import Encoder
@@ -31,6 +30,7 @@ def analyze(*texts: str, encoder: "Encoder | str" = "builtin") -> "Document":
     """
     from attnx.analysis import analyze as run
     from attnx.errors import InputError
+    from attnx.texts.sentence import read_sentence
 
     if not texts:
         raise InputError("empty_text")

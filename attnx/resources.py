@@ -1,7 +1,6 @@
 """Where templates and locales are: inside the installed package, or beside it in a checkout."""
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 
@@ -12,7 +11,6 @@ def resource_dir(name: str) -> Path:
     The wheel carries both folders inside the package; an editable install finds them at the checkout's
     top. The package is asked first, so that a stray folder of the same name in site-packages never wins.
     """
-    packaged = Path(str(files("attnx"))) / name
-    if packaged.is_dir():
-        return packaged
-    return Path(__file__).resolve().parents[1] / name
+    package = Path(__file__).resolve().parent
+    packaged = package / name
+    return packaged if packaged.is_dir() else package.parent / name

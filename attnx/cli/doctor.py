@@ -1,10 +1,7 @@
 """``attnx doctor``: what is missing on this machine, and how to get it."""
 
-import ctypes.util
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 import click
 
@@ -49,6 +46,9 @@ def doctor() -> None:
 
 
 def _checks() -> Iterator[Check]:
+    import ctypes.util
+    import platform
+
     yield Check("Python", platform.python_version(), True)
     for name in PACKAGES:
         found = _version(name)
@@ -61,6 +61,8 @@ def _checks() -> Iterator[Check]:
 
 
 def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:
