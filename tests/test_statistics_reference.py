@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from attnx.encoders.records import AttentionMap, Encoding, Token
 from attnx.statistics import pattern_class, score_heads
-from attnx.statistics.divergence import EXACT_TOKENS, mean_divergences
+from attnx.statistics.divergence import EXACT_TOKENS, may_be_nearest, mean_divergences
 from attnx.statistics.scores import Floats
 from attnx.texts.sentence import Sentence
 
@@ -211,12 +211,35 @@ def test_entropy_equals_scipy() -> None:
 @pytest.mark.parametrize(("size", "tolerance"), [(EXACT_TOKENS, 1e-12), (EXACT_TOKENS + 1, 1e-6), (150, 1e-6)])
 def test_divergence_equals_scipy_at_any_length(size: int, tolerance: float) -> None:
     weights = (4 * torch.randn(5, size, size, generator=torch.Generator().manual_seed(2))).double().softmax(-1)
-    found = mean_divergences(weights, torch.ones(5, size, dtype=torch.bool)).numpy()
+    every_pair = torch.ones(5, 5, dtype=torch.bool)
+    found = mean_divergences(weights, torch.ones(5, size, dtype=torch.bool), every_pair).numpy()
     for a in range(5):
         for b in range(a):
             js = scipy.spatial.distance.jensenshannon(weights[a].numpy(), weights[b].numpy(), axis=1) ** 2
             assert found[a, b] == found[b, a] == pytest.approx(js.mean(), abs=tolerance)
     assert np.isnan(np.diag(found)).all()
+
+
+def test_the_nearest_head_is_among_few_candidates() -> None:
+    """Four families, sharp to even, with rows that do not count: no nearest head is lost, half the pairs are spared."""
+    generator = torch.Generator().manual_seed(3)
+    family = torch.randn(4, 1, 20, 20, generator=generator) * torch.tensor([0.1, 1, 3, 9])[:, None, None, None]
+    weights = (family + 0.3 * torch.randn(4, 8, 20, 20, generator=generator)).flatten(0, 1).double().softmax(-1)
+    valid = torch.rand(32, 20, generator=generator) < 0.9
+    pairs = mean_divergences(weights, valid, torch.ones(32, 32, dtype=torch.bool)).nan_to_num(torch.inf)
+    candidates = may_be_nearest(weights, valid)
+    assert candidates[torch.arange(32), pairs.argmin(-1)].all()
+    assert torch.equal(candidates, candidates.T)
+    assert candidates.double().mean() < 0.5
+
+
+def test_divergence_lies_between_its_hellinger_bounds() -> None:
+    """The generators of the two f-divergences: ln 2 h(t) <= j(t) <= h(t) for every ratio t of two probabilities."""
+    t = np.logspace(-12, 12, 100_001)
+    js = (t * np.log(t) - (1 + t) * np.log((1 + t) / 2)) / 2
+    hellinger = (np.sqrt(t) - 1) ** 2 / 2
+    assert (js >= math.log(2) * hellinger - 1e-12 * t).all()
+    assert (js <= hellinger + 1e-12 * (1 + t)).all()
 
 
 @settings(max_examples=30, deadline=None)

@@ -81,9 +81,9 @@ class Encoder:
 
     def _check(self, layers: tuple[torch.Tensor, ...], length: int) -> None:
         kind = self.info.type
-        shapes = {tuple(layer.shape) for layer in layers}
-        if len(shapes) != 1 or next(iter(shapes))[2:] != (length, length):
-            raise AttnxError("attentions_shape", type=kind, shape=" ".join(str(shape) for shape in shapes))
+        shapes = [tuple(layer.shape) for layer in layers]
+        if shapes != [(1, self.info.heads, length, length)] * self.info.layers:
+            raise AttnxError("attentions_shape", type=kind, shape=" ".join(map(str, dict.fromkeys(shapes))))
         error = max(float((layer.double().sum(-1) - 1).abs().max()) for layer in layers)
         if not error <= ROW_SUM_TOLERANCE:
             raise AttnxError("attentions_rows", type=kind)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
-from attnx.statistics.divergence import mean_divergences
+from attnx.statistics.divergence import may_be_nearest, mean_divergences
 from attnx.statistics.reductions import largest
 from attnx.statistics.registry import map_statistic
 from attnx.statistics.view import ScopeView
@@ -62,7 +62,10 @@ def nearest_head(view: ScopeView) -> tuple[torch.Tensor, Details]:
     where there is no pair.
     """
     layers, heads, size, _ = view.weights.shape
-    pairs = mean_divergences(view.weights.view(layers * heads, size, size), view.valid.view(layers * heads, size))
+    weights, valid = view.weights.view(layers * heads, size, size), view.valid.view(layers * heads, size)
+    of_layer = torch.arange(layers).repeat_interleave(heads)
+    needed = may_be_nearest(weights, valid) | (of_layer[:, None] == of_layer)
+    pairs = mean_divergences(weights, valid, needed)
     closest, index = (-pairs.nan_to_num(torch.inf)).max(-1)
     undefined = closest.isinf()
     own_layer = torch.arange(layers)
