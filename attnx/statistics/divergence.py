@@ -27,8 +27,9 @@ def mean_divergences(weights: torch.Tensor, valid: torch.Tensor, needed: torch.T
     single = _sum_x_log_x(maps)
     means = torch.full((heads, heads), torch.nan, dtype=torch.float64)
     step = max(1, BLOCK // max(1, rows * keys))
-    for pairs in needed.triu(1).nonzero().split(step):
-        a, b = pairs.T
+    pairs = needed.triu(1).nonzero()
+    for start in range(0, len(pairs), step):
+        a, b = pairs[start : start + step].T
         # H((a + b) / 2) is ln 2 - (s ln s) / 2, summed over keys, for the sum s = a + b.
         divergence = (math.log(2) + (single[a] + single[b] - _sum_x_log_x(maps[a] + maps[b])) / 2).clamp(min=0)
         both = valid[a] & valid[b]
