@@ -54,6 +54,7 @@ class Catalog:
         self.language = language
         self.messages = messages
         self._formatter = _NumberFormatter(self)
+        self._decimal = cache(self._write_decimal)
 
     @cached_property
     def locale(self) -> "Locale":
@@ -97,9 +98,12 @@ class Catalog:
 
     def decimal(self, value: float, digits: int) -> str:
         """Write a number with a fixed count of decimal places; a negative zero is written as zero."""
+        # A report writes thousands of numbers, of which few are different once they are rounded.
+        return self._decimal(round(value, digits) + 0.0, digits)
+
+    def _write_decimal(self, value: float, digits: int) -> str:
         from babel.numbers import format_decimal
 
-        value = 0.0 if round(value, digits) == 0 else value
         pattern = "#,##0." + "0" * digits if digits else "#,##0"
         return str(format_decimal(value, format=pattern, locale=self.locale)).replace("-", "−")
 

@@ -134,6 +134,7 @@ def _frame(sentence: SentenceReport) -> FrameView:
         top=f"{frame.column_height / width:.5f}",
         left=f"{frame.row_width / width:.5f}",
         paper=f"{min(PAPER_WIDTH, PAPER_HEIGHT * width / (1 + frame.column_height)):.3f}mm",
+        numbered=frame.numbered,
     )
 
 

@@ -52,7 +52,7 @@ class ExampleView:
 
 @dataclass(frozen=True)
 class FrameView:
-    """The token labels that surround every heatmap of a sentence, as style values.
+    """The token labels that surround every heatmap of a sentence, as style values; `numbered` if they are numbers.
 
     `image` is one picture for all; the heatmap fills it but for `top` and `left`, which are shares of its width.
     `paper` is its width on paper, such that twelve heads fit a page.
@@ -62,6 +62,7 @@ class FrameView:
     top: str
     left: str
     paper: str
+    numbered: bool
 
 
 @dataclass(frozen=True)
