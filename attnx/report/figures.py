@@ -76,11 +76,14 @@ def heatmap_png(weights: Bytes, top: float) -> bytes:
 
 
 def levels_png(weights: Bytes, top: float) -> bytes:
-    """Return the same map with its color levels as shades of gray, for the PDF to color: see `pdf.finish`."""
+    """Return the same map with its color levels as shades of gray, for the PDF to color: see `pdf.finish`.
+
+    Lightly compressed, since WeasyPrint compresses it anew.
+    """
     from PIL import Image
 
     file = BytesIO()
-    Image.fromarray(_color_levels(top)[weights]).save(file, "PNG", compress_level=COMPRESSION)
+    Image.fromarray(_color_levels(top)[weights]).save(file, "PNG", compress_level=1)
     return file.getvalue()
 
 
