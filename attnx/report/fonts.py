@@ -105,7 +105,8 @@ def subset_font(text: str, flavor: Flavor, language: str) -> bytes:
     wanted = hb.SubsetInput()
     wanted.flags = hb.SubsetFlags.NO_HINTING | hb.SubsetFlags.DESUBROUTINIZE | hb.SubsetFlags.NOTDEF_OUTLINE
     wanted.drop_table_tag_set.update(int.from_bytes(tag, "big") for tag in DROPPED_TABLES)
-    wanted.unicode_set.update(map(ord, BASIC_LATIN + GENERATED + text + unicodedata.normalize("NFC", text)))
+    characters = {*BASIC_LATIN, *GENERATED} | set(text) | set(unicodedata.normalize("NFC", text))
+    wanted.unicode_set.update(map(ord, characters))
     proportional = {} if language == "zh" else _proportional_punctuation(face)
     wanted.glyph_set.update(proportional.values())
     plan = hb.SubsetPlan(face, wanted)

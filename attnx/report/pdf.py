@@ -47,8 +47,8 @@ def finish(document: Any, pdf: Any) -> None:  # noqa: ANN401 - WeasyPrint's fini
     """Make the file small, and quickly so.
 
     Pictures of few colors become indexed ones again, since WeasyPrint writes them as RGB, three times the size. Gray
-    pictures are color levels, which get their palette here. The attachment is compressed at zlib's usual level: the
-    best, which WeasyPrint takes, needs eight times as long for 6 percent.
+    pictures are color levels, which get their palette here. The attachment, mostly weights that hardly shrink, is
+    compressed at zlib's quickest level: the best, which WeasyPrint takes, needs fifty times as long.
     """
     import pydyf
 
@@ -60,7 +60,7 @@ def finish(document: Any, pdf: Any) -> None:  # noqa: ANN401 - WeasyPrint's fini
     for item in streams:
         space = item.extra.get("ColorSpace")
         if item.extra.get("Type") == "/EmbeddedFile":
-            item.stream = [zlib.compress(item.stream[0])]
+            item.stream = [zlib.compress(item.stream[0], 1)]
             item.extra["Filter"] = "/FlateDecode"
             item.compress = False
         elif space == "/DeviceRGB" and item.extra.get("Subtype") == "/Image":
