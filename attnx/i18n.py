@@ -41,6 +41,11 @@ def match_language(name: str) -> str | None:
     return primary if primary in languages() else None
 
 
+def html_lang(language: str) -> str:
+    """Return the BCP 47 tag of a language: ``zh-Hans``, ``ru``, ``en``."""
+    return "zh-Hans" if language == "zh" else language
+
+
 def is_traditional(name: str) -> bool:
     """Tell whether a locale name asks for traditional Chinese, which is answered in simplified characters."""
     subtags = name.split(".")[0].replace("_", "-").lower().split("-")
@@ -65,8 +70,8 @@ class Catalog:
 
     @property
     def html_lang(self) -> str:
-        """The BCP 47 tag for documents: ``zh-Hans``, ``ru``, ``en``."""
-        return "zh-Hans" if self.language == "zh" else self.language
+        """The BCP 47 tag for documents in this language."""
+        return html_lang(self.language)
 
     def text(self, key: str, **values: Any) -> str:  # noqa: ANN401 - whatever the message names
         """Return the message `key` with its placeholders filled in.
@@ -77,15 +82,6 @@ class Catalog:
         if isinstance(message, Mapping):
             message = message[self.locale.plural_form(values["n"])]
         return self._formatter.vformat(message, (), values)
-
-    def has(self, key: str) -> bool:
-        """Tell whether `key` is a message of this catalogue."""
-        return key in self.keys
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """All message keys, dotted; the plural forms of a message count as one."""
-        return frozenset(key for key, _ in leaves(self.messages))
 
     def percent(self, share: float, digits: int = 0) -> str:
         """Write a share between 0 and 1 as a percentage, with this language's sign and spacing."""

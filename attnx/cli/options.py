@@ -56,8 +56,9 @@ def catalog_for(language: str | None, text_language: str) -> Catalog:
 
 def command_line() -> str:
     """Return the command that was given, as a shell would take it."""
-    command = shlex.join(["attnx", *sys.argv[1:]])
-    return command.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    from attnx.texts.sentence import valid_unicode
+
+    return valid_unicode(shlex.join(["attnx", *sys.argv[1:]]))
 
 
 def _language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attnx.i18n import Catalog
+from attnx.i18n import Catalog, html_lang
 from attnx.naming import head_name, layer_name
 from attnx.report.document import Document, SentenceReport
 from attnx.report.figures import data_uri, heatmap_png, label_frame, levels_png, overview_png
@@ -94,11 +94,6 @@ def scale_top(sentence: SentenceReport) -> float:
     counts = np.bincount(sentence.maps.ravel(), minlength=BYTE + 1)
     top = int(np.searchsorted(np.cumsum(counts), SCALE_QUANTILE * counts.sum())) / BYTE
     return min(1.0, max(SCALE_STEP, math.ceil(top / SCALE_STEP) * SCALE_STEP))
-
-
-def html_lang(language: str) -> str:
-    """Return the BCP 47 tag of a text's language."""
-    return "zh-Hans" if language == "zh" else language
 
 
 def token_label(sentence: SentenceReport, position: int) -> str:

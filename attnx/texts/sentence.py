@@ -35,8 +35,12 @@ def read_sentence(text: str) -> Sentence:
         raise InputError("empty_text")
     if not any(is_visible(character) for character in text):
         raise InputError("invisible_text", codes=" ".join(code_point(c) for c in text[:8]))
-    # A lone surrogate (an undecodable byte in an argument) can be neither tokenized nor written as UTF-8.
-    return Sentence(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), guess_language(text))
+    return Sentence(valid_unicode(text), guess_language(text))
+
+
+def valid_unicode(argument: str) -> str:
+    """Return an argument without lone surrogates (undecodable bytes), which can be neither tokenized nor written."""
+    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def guess_language(text: str) -> str:
