@@ -1,7 +1,7 @@
 """The public Python interface. Heavy imports happen inside, so that ``import attnx`` is quick."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnx.i18n import load_catalog, match_language
 
@@ -10,15 +10,16 @@ if TYPE_CHECKING:
     from attnx.report.document import Document
 
 
-def load_encoder(name: str = "builtin", *, download: bool = False, trust_remote_code: bool = False) -> "Encoder":
-    """Load an encoder: ``builtin``, a local folder, or a Hugging Face id from the local cache.
+def load_encoder(name: str = "builtin", **options: Any) -> "Encoder":  # noqa: ANN401 - a bool or a str
+    """Load an encoder: ``builtin``, a local folder, or a Hugging Face id, with ``@revision`` if wanted.
 
-    `download` allows fetching an id that is not cached, `trust_remote_code` running code that comes with the model.
-    Raises attnx.errors.InputError when there is no such model or it cannot be used.
+    `options` are the other fields of `attnx.encoders.records.ModelRequest`. Raises attnx.errors.InputError when
+    there is no such model or it cannot be used.
     """
     from attnx.encoders.encoder import load_encoder as load
+    from attnx.encoders.records import ModelRequest
 
-    return load(name, download=download, trust_remote_code=trust_remote_code)
+    return load(ModelRequest(name, **options))
 
 
 def analyze(*texts: str, encoder: "Encoder | str" = "builtin") -> "Document":

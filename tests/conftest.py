@@ -16,7 +16,9 @@ from click.testing import CliRunner
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModel
 
-from attnx.encoders.encoder import Encoder, load_encoder
+from attnx import load_encoder
+from attnx.encoders.encoder import Encoder
+from attnx.encoders.records import ModelRequest
 
 MODELS = Path(__file__).parent / "data/models"
 BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -146,8 +148,10 @@ def cli(encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     from attnx.cli import attnx
     from attnx.encoders import encoder as module
 
-    def load(name: str = "builtin", **options: bool) -> Encoder:
-        return encoder if name == "builtin" else load_encoder(name, **options)
+    load_encoder = module.load_encoder
+
+    def load(request: ModelRequest) -> Encoder:
+        return encoder if request == ModelRequest() else load_encoder(request)
 
     monkeypatch.setattr(module, "load_encoder", load)
     monkeypatch.chdir(tmp_path)

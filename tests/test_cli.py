@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attnx import load_encoder
 from attnx.analysis import provenance
 from attnx.cli import COMMANDS
-from attnx.encoders.encoder import Encoder, load_encoder
+from attnx.encoders.encoder import Encoder
 from attnx.i18n import load_catalog
 from attnx.statistics import REGISTRY, SCOPES, score_heads
 from attnx.texts.sentence import read_sentence

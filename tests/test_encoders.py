@@ -12,9 +12,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer, T5EncoderModel
 
+from attnx import load_encoder
 from attnx.encoders.available import available_models
-from attnx.encoders.encoder import Encoder, load_encoder
+from attnx.encoders.encoder import Encoder
 from attnx.encoders.folder import find_folder
+from attnx.encoders.records import ModelRequest
 from attnx.errors import AttnxError, InputError
 from attnx.texts.sentence import read_sentence
 
@@ -276,7 +278,7 @@ def test_cached_models_are_listed_with_what_keeps_them_from_being_loaded(
     tiny = found["org/tiny"]
     assert (tiny.type, tiny.layers, tiny.heads, tiny.problem) == ("bert", 2, 2, None)
     assert "model.safetensors" in str(found["org/bare"].problem)
-    assert "--trust-remote-code" in str(found["org/pickled"].problem)
+    assert "--allow-pickle" in str(found["org/pickled"].problem)
     assert "Python" in str(found["own-code"].problem)
 
 
@@ -353,7 +355,7 @@ def test_pickled_weights_are_not_opened_without_the_flag(make_model: MakeModel) 
     with pytest.raises(InputError) as caught:
         load_encoder(str(folder))
     assert caught.value.key == "model_pickled"
-    trusted = load_encoder(str(folder), trust_remote_code=True)
+    trusted = load_encoder(str(folder), allow_pickle=True)
     assert weights(trusted, TEXT).shape == (2, 2, 5, 5)
 
 
@@ -382,7 +384,7 @@ def test_a_name_that_is_no_model_is_refused(
     (tmp_path / "inner").mkdir()
     monkeypatch.chdir(tmp_path / "inner")
     with pytest.raises(InputError) as caught:
-        find_folder(name)
+        find_folder(ModelRequest(name))
     assert caught.value.key == key
     assert caught.value.exit_code == 2
 
@@ -390,7 +392,7 @@ def test_a_name_that_is_no_model_is_refused(
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31mred", "x\u202egnp", "c\x9b2J"])
 def test_control_characters_of_a_name_never_reach_the_terminal(name: str) -> None:
     with pytest.raises(InputError) as caught:
-        find_folder(name)
+        find_folder(ModelRequest(name))
     message = str(caught.value)
     assert not any(c in message for c in "\n\x1b\u202e\x9b")
     assert name.encode("unicode_escape").decode() in message
@@ -403,4 +405,4 @@ def test_a_folder_here_goes_before_a_cached_id(
     cache("org/tiny", COMMIT, folder)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(folder, tmp_path / "org/tiny")
-    assert find_folder("org/tiny").source == "local"
+    assert find_folder(ModelRequest("org/tiny")).source == "local"

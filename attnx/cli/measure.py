@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from attnx.cli.options import catalog_for, command_line, help_text, language_option, model_options
+from attnx.cli.options import catalog_for, command_line, help_text, language_option, long_option, model_options
 from attnx.cli.progress import notice, stage
 from attnx.errors import AttnxError, InputError, os_reason
 from attnx.i18n import terminal_catalog
 
 if TYPE_CHECKING:
     from attnx.encoders.encoder import Encoder
+    from attnx.encoders.records import ModelRequest
     from attnx.report.document import SentenceReport
     from attnx.texts.inputs import InputText
 
@@ -21,14 +22,13 @@ FORMATS = ("table", "json", "csv")
 @click.command(help=help_text("measure"))
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @model_options
+@long_option
 @language_option
 @click.option("-f", "--format", "kind", type=click.Choice(FORMATS), help=help_text("format"))
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help=help_text("measure_output"))
 def measure(
     inputs: tuple[str, ...],
-    model: str,
-    download: bool,
-    trust_remote_code: bool,
+    request: "ModelRequest",
     on_long: str,
     language: str | None,
     kind: str | None,
@@ -43,10 +43,10 @@ def measure(
     texts = list(read_inputs(inputs))
     if not texts:
         raise InputError("empty_text")
-    with stage("loading", name=model):
+    with stage("loading", name=request.name):
         from attnx.encoders.encoder import load_encoder
 
-        encoder = load_encoder(model, download=download, trust_remote_code=trust_remote_code)
+        encoder = load_encoder(request)
     reports, failed = _measure_all(texts, encoder, on_long)
     if reports:
         suffix = output.suffix.lower().removeprefix(".") if output else ""

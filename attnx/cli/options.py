@@ -1,10 +1,12 @@
 """The options that mean the same in every command, and the texts of the help."""
 
+import functools
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -20,15 +22,30 @@ def help_text(name: str) -> str:
 
 
 def model_options(command: F) -> F:
-    """Add ``-m/--model`` and what it may do: download, run the model's own code, cut long texts."""
+    """Add ``-m/--model`` and what it may do; the command gets them all as one ModelRequest, `request`."""
+
+    @functools.wraps(command)
+    def with_request(*arguments: Any, model: str, **options: Any) -> Any:  # noqa: ANN401 - whatever the command takes
+        from attnx.encoders.records import ModelRequest
+
+        own = {field.name: options.pop(field.name) for field in fields(ModelRequest) if field.name in options}
+        return command(*arguments, request=ModelRequest(model, **own), **options)
+
     for option in (
-        click.option("--on-long", type=click.Choice(["cut", "error"]), default="cut", help=help_text("on_long")),
         click.option("--trust-remote-code", is_flag=True, help=help_text("trust_remote_code")),
+        click.option("--allow-pickle", is_flag=True, help=help_text("allow_pickle")),
         click.option("--download", is_flag=True, help=help_text("download")),
         click.option("-m", "--model", default="builtin", show_default=True, metavar="MODEL", help=help_text("model")),
     ):
-        command = option(command)
-    return command
+        with_request = option(with_request)
+    return cast(F, with_request)
+
+
+def long_option(command: F) -> F:
+    """Add ``--on-long``: what to do with a text longer than the model takes."""
+    return click.option("--on-long", type=click.Choice(["cut", "error"]), default="cut", help=help_text("on_long"))(
+        command
+    )
 
 
 def language_option(command: F) -> F:

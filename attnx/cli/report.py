@@ -1,24 +1,35 @@
 """``attnx report``: texts become a localized report."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from attnx.cli.options import catalog_for, command_line, help_text, language_option, model_options, output_option
+from attnx.cli.options import (
+    catalog_for,
+    command_line,
+    help_text,
+    language_option,
+    long_option,
+    model_options,
+    output_option,
+)
 from attnx.cli.progress import notice, stage
 from attnx.cli.writing import write_all
+
+if TYPE_CHECKING:
+    from attnx.encoders.records import ModelRequest
 
 
 @click.command(help=help_text("report"))
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @model_options
+@long_option
 @language_option
 @output_option
 def report(
     texts: tuple[str, ...],
-    model: str,
-    download: bool,
-    trust_remote_code: bool,
+    request: "ModelRequest",
     on_long: str,
     language: str | None,
     outputs: tuple[Path, ...],
@@ -33,10 +44,10 @@ def report(
     outputs = outputs or (default_path(sentences[0].text),)
     check_outputs(outputs)
 
-    with stage("loading", name=model):
+    with stage("loading", name=request.name):
         from attnx.encoders.encoder import load_encoder
 
-        encoder = load_encoder(model, download=download, trust_remote_code=trust_remote_code)
+        encoder = load_encoder(request)
     with stage("measuring"):
         from attnx.analysis import analyze
 

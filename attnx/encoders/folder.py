@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from attnx.encoders.records import ModelRequest
 from attnx.errors import AttnxError, InputError, os_reason
 
 BUILTIN = "builtin"
@@ -18,21 +19,22 @@ ANSWER_SECONDS = 3
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """Where a model lies, what the user calls it, and what its configuration says."""
+    """Where a model lies, what the user calls it, and what was allowed on the way to it."""
 
     path: Path
     name: str
     source: str
     revision: str | None
-    trust_remote_code: bool
+    request: ModelRequest
 
 
-def find_folder(name: str, *, download: bool = False, trust_remote_code: bool = False) -> ModelFolder:
+def find_folder(request: ModelRequest) -> ModelFolder:
     """Return the checked folder for a local path or a Hugging Face id.
 
-    Nothing is fetched unless `download` is true; code and pickled weights that come with a model are refused
-    unless `trust_remote_code` is true. Raises InputError saying what is missing and what to do.
+    Nothing is fetched, and neither code nor pickled weights are accepted, unless the request allows it.
+    Raises InputError saying what is missing and what to do.
     """
+    name = request.name
     try:
         path = Path(name).expanduser()
         here = path.is_dir()
@@ -43,10 +45,10 @@ def find_folder(name: str, *, download: bool = False, trust_remote_code: bool = 
     if not name:
         raise InputError("model_folder_missing", path="“”")
     if here or is_path(name):
-        folder = ModelFolder(path, name, "local", None, trust_remote_code)
+        folder = ModelFolder(path, name, "local", None, request)
     else:
-        snapshot = _download(name) if download else _cached(name)
-        folder = ModelFolder(snapshot, name, "hub", snapshot.name, trust_remote_code)
+        snapshot = _download(name) if request.download else _cached(name)
+        folder = ModelFolder(snapshot, name, "hub", snapshot.name, request)
     check_folder(folder)
     return folder
 
@@ -64,13 +66,13 @@ def check_folder(folder: ModelFolder) -> None:
     if not path.is_dir():
         raise InputError("model_not_a_folder", path=folder.name)
     config = read_config(path, folder.name)
-    if not folder.trust_remote_code and "auto_map" in config:
+    if not folder.request.trust_remote_code and "auto_map" in config:
         raise InputError("model_remote_code", name=folder.name)
     if any((path / weights).is_file() for weights in SAFE_WEIGHTS):
         return
     if not any((path / weights).is_file() for weights in PICKLED_WEIGHTS):
         raise InputError("model_no_weights", path=folder.name)
-    if not folder.trust_remote_code:
+    if not folder.request.allow_pickle:
         raise InputError("model_pickled", path=folder.name)
 
 

@@ -11,6 +11,7 @@ import torch
 
 from attnx.encoders.folder import ModelFolder, first_line
 from attnx.encoders.records import ModelInfo
+from attnx.encoders.tokenizing import check_tokenizer
 from attnx.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTok
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-    options = {"local_files_only": True, "trust_remote_code": folder.trust_remote_code}
+    options = {"local_files_only": True, "trust_remote_code": folder.request.trust_remote_code}
     with _quiet():
         try:
             config = AutoConfig.from_pretrained(folder.path, **options)
@@ -37,7 +38,7 @@ def load_pretrained(folder: ModelFolder) -> tuple[torch.nn.Module, PreTrainedTok
                 config=config,
                 attn_implementation="eager",
                 dtype=torch.float32,
-                use_safetensors=None if folder.trust_remote_code else True,
+                use_safetensors=None if folder.request.allow_pickle else True,
                 output_loading_info=True,
                 **options,
             )
@@ -69,21 +70,6 @@ def check_weights(missing: Iterable[str], name: str) -> None:
     needed = sorted(key for key in missing if "pooler" not in key and not key.startswith("decoder."))
     if needed:
         raise InputError("model_incomplete", path=name, name=needed[0])
-
-
-def check_tokenizer(tokenizer: PreTrainedTokenizerBase, model: torch.nn.Module, name: str) -> None:
-    """Refuse a tokenizer that cannot belong to the model.
-
-    transformers quietly builds a tokenizer of special tokens alone where a folder holds no vocabulary.
-    """
-    if not tokenizer.is_fast:
-        raise InputError("tokenizer_no_offsets", path=name)
-    size = len(tokenizer)
-    if size <= len(set(tokenizer.all_special_ids)):
-        raise InputError("tokenizer_empty", path=name)
-    rows = model.get_input_embeddings().num_embeddings  # type: ignore[operator]
-    if max(tokenizer.get_vocab().values()) >= rows:
-        raise InputError("tokenizer_misfit", path=name, tokens=size, rows=rows)
 
 
 def stored_dtype(config: object) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,12 +12,44 @@ if TYPE_CHECKING:
     from attnx.texts.sentence import Sentence
 
 
+# How many places back and ahead of itself a token of a layer can look; None is no limit.
+Reach = tuple[int | None, int | None]
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """Which model is wanted and what is allowed on the way to it.
+
+    `name` is ``builtin``, a folder, or a Hugging Face id with an optional ``@revision``. `download` allows fetching
+    an id that is not cached, `offline` forbids every request; `trust_remote_code` allows Python code that comes with
+    the model, `allow_pickle` weights that can run code when loaded. `device` is ``auto``, ``cpu``, ``cuda`` or
+    ``mps``; `dtype`, ``float32``, ``bfloat16`` or ``float16``, is what the model computes in.
+    """
+
+    name: str = "builtin"
+    download: bool = False
+    offline: bool = False
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+    device: str = "auto"
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a reader must know of a model before its numbers: a message key and what the message names."""
+
+    key: str
+    values: Mapping[str, int | float | str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class ModelInfo:
     """Which model made the numbers.
 
     `source` is ``builtin``, ``hub`` or ``local``; `revision` a commit or release where one is known; `dtype` the
-    type of the stored weights (``q4_0`` for 4-bit): every computation is in float32.
+    type of the stored weights (``q4_0`` for 4-bit). `layers` and `heads` are those whose attention is shown.
+    `reach` has one entry a layer, or none where every token of every layer can look at every other.
     """
 
     name: str
@@ -26,6 +59,13 @@ class ModelInfo:
     layers: int
     heads: int
     dtype: str
+    reach: tuple[Reach, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def causal(self) -> bool:
+        """Tell whether no token can look at a later one."""
+        return bool(self.reach) and all(ahead == 0 for _back, ahead in self.reach)
 
 
 @dataclass(frozen=True)
@@ -62,7 +102,11 @@ class Encoding:
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """The attention weights of one sentence: float32 ``[layers, heads, query, key]``, every row summing to 1."""
+    """The attention weights of one sentence: float32 ``[layers, heads, query, key]``, every row summing to 1.
+
+    `reach` is that of the model: what a token could look at.
+    """
 
     encoding: Encoding
     weights: torch.Tensor
+    reach: tuple[Reach, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnx.encoders.records import ModelInfo, Token
+from attnx.encoders.records import ModelInfo, Note, Token
 from attnx.errors import InputError, os_reason
 from attnx.findings import RULES, Finding
 from attnx.i18n import languages, load_catalog
@@ -61,11 +61,15 @@ def from_json(text: str) -> Document:
 
 
 def _read_model(twin: Mapping[str, Any]) -> ModelInfo:
-    model = ModelInfo(**twin)
+    reach = tuple((back, ahead) for back, ahead in twin.get("reach", ()))
+    notes = tuple(Note(note["key"], note["values"]) for note in twin.get("notes", ()))
+    model = ModelInfo(**{**twin, "reach": reach, "notes": notes})
     _require(all(_is_text(text) for text in (model.name, model.type, model.dtype)), "model")
     _require(model.revision is None or _is_text(model.revision), "model")
     _require(model.source in SOURCES, "model")
     _require(all(_is_index(count, 1, MAXIMUM_WEIGHTS) for count in (model.layers, model.heads)), "model")
+    _require(len(reach) in (0, model.layers), "reach")
+    _require(all(limit is None or _is_index(limit, 0) for limits in reach for limit in limits), "reach")
     return model
 
 
