@@ -16,7 +16,7 @@ def load_encoder(name: str = "builtin", **options: Any) -> "Encoder":  # noqa: A
     `options` are the other fields of `attnx.encoders.records.ModelRequest`. Raises attnx.errors.InputError when
     there is no such model or it cannot be used.
     """
-    from attnx.encoders.encoder import load_encoder as load
+    from attnx.encoders.loading import load_encoder as load
     from attnx.encoders.records import ModelRequest
 
     return load(ModelRequest(name, **options))

@@ -130,8 +130,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     hub = tmp_path / "hub"
     hub.mkdir()
     monkeypatch.setenv("HF_HUB_CACHE", str(hub))
-    # huggingface_hub has read the environment already.
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
 
     def put(name: str, commit: str, source: Path) -> None:
         model = hub / f"models--{name.replace('/', '--')}"
@@ -146,7 +146,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
 def cli(encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Run a command in this process, in an empty folder; the built-in encoder is the one that is loaded already."""
     from attnx.cli import attnx
-    from attnx.encoders import encoder as module
+    from attnx.encoders import loading as module
 
     load_encoder = module.load_encoder
 

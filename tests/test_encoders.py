@@ -1,28 +1,22 @@
-"""Models by folder and by cached id: what runs, what the heads give, what is refused and how."""
+"""Models of many kinds in folders: what runs and what the heads give."""
 
 import inspect
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer, T5EncoderModel
 
 from attnx import load_encoder
-from attnx.encoders.available import available_models
 from attnx.encoders.encoder import Encoder
-from attnx.encoders.folder import find_folder
-from attnx.encoders.records import ModelRequest
 from attnx.errors import AttnxError, InputError
 from attnx.texts.sentence import read_sentence
 
 DATA = Path(__file__).parent / "data"
 MakeModel = Callable[..., Path]
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TEXT = "мама мыла раму"
 
 
@@ -198,14 +192,6 @@ def test_an_encoder_saved_without_its_decoder_is_accepted(make_model: MakeModel,
     assert torch.equal(weights(load_encoder(str(tmp_path)), TEXT), weights(load_encoder(str(folder)), TEXT))
 
 
-def test_a_decoder_is_refused(make_model: MakeModel) -> None:
-    encoder = load_encoder(str(make_model("m08_gpt2_causal.json", "words", {"unk_token": "[UNK]"})))
-    with pytest.raises(InputError) as caught:
-        weights(encoder, "the cat sat")
-    assert caught.value.key == "model_causal"
-    assert "gpt2" in str(caught.value)
-
-
 # --- labels, end to end (TOK-1, TOK-2) ---
 
 
@@ -248,161 +234,3 @@ def test_words_of_unicode_files_are_shown_whole(encoder: Encoder) -> None:
             shown = [token.text for token in encoding.tokens if not token.special]
             assert shown and all(label and "\ufffd" not in label for label in shown)
             assert not any(character in "\u200b\u00ad" for label in shown for character in label)
-
-
-# --- the cache ---
-
-
-def test_a_cached_id_is_loaded_without_a_network_and_its_commit_is_the_revision(
-    make_model: MakeModel, cache: Callable[..., None]
-) -> None:
-    folder = make_model("m01_bert_24pos.json")
-    cache("org/tiny", COMMIT, folder)
-    encoder = load_encoder("org/tiny")
-    assert (encoder.info.name, encoder.info.source, encoder.info.revision) == ("org/tiny", "hub", COMMIT)
-    assert torch.equal(weights(encoder, TEXT), weights(load_encoder(str(folder)), TEXT))
-
-
-def test_cached_models_are_listed_with_what_keeps_them_from_being_loaded(
-    make_model: MakeModel, cache: Callable[..., None], tmp_path: Path
-) -> None:
-    folder = make_model("m01_bert_24pos.json")
-    cache("org/tiny", COMMIT, folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    cache("org/pickled", COMMIT, folder)
-    (folder / "pytorch_model.bin").unlink()
-    cache("org/bare", COMMIT, folder)
-    cache("own-code", COMMIT, custom_code(tmp_path / "custom"))
-    found = {model.name: model for model in available_models()}
-    assert list(found) == ["builtin", "org/bare", "org/pickled", "org/tiny", "own-code"]
-    tiny = found["org/tiny"]
-    assert (tiny.type, tiny.layers, tiny.heads, tiny.problem) == ("bert", 2, 2, None)
-    assert "model.safetensors" in str(found["org/bare"].problem)
-    assert "--allow-pickle" in str(found["org/pickled"].problem)
-    assert "Python" in str(found["own-code"].problem)
-
-
-def custom_code(folder: Path) -> Path:
-    """A model folder that brings its own code; the code leaves the file CANARY_RAN behind."""
-    folder.mkdir()
-    shutil.copy(DATA / "models/m10_custom_code.json", folder / "config.json")
-    shutil.copy(DATA / "models/canary_conf.py", folder)
-    save_file({"x": torch.zeros(1)}, folder / "model.safetensors")
-    return folder
-
-
-# --- refusals ---
-
-
-def cut_weights(folder: Path) -> None:
-    data = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
-
-
-def drop_layer(folder: Path) -> None:
-    state = load_file(folder / "model.safetensors")
-    kept = {name: tensor for name, tensor in state.items() if not name.startswith("encoder.layer.1.attention")}
-    save_file(kept, folder / "model.safetensors", {"format": "pt"})
-
-
-def drop_tokenizer(folder: Path) -> None:
-    for file in folder.glob("tokenizer*"):
-        file.unlink()
-
-
-def swap_tokenizer(folder: Path) -> None:
-    stored = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    stored["model"]["vocab"]["zzz"] = 5000
-    (folder / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
-
-
-def config(content: bytes) -> Callable[[Path], object]:
-    return lambda folder: (folder / "config.json").write_bytes(content)
-
-
-@pytest.mark.parametrize(
-    ("damage", "key", "words"),
-    [
-        (cut_weights, "model_not_loadable", "model"),
-        (drop_layer, "model_incomplete", "encoder.layer.1.attention"),
-        (config(b'{"model_type": "no-such-type"}'), "model_unknown_type", "no-such-type"),
-        (config(b"{"), "model_bad_config", "config.json"),
-        (config(b"[]"), "model_bad_config", "config.json"),
-        (config(b"[" * 100_000), "model_bad_config", "config.json"),
-        (config(b'{"\xff": 1}'), "model_bad_config", "config.json"),
-        (drop_tokenizer, "tokenizer", "tokenizer"),
-        (swap_tokenizer, "tokenizer_misfit", "64"),
-    ],
-    ids=["short weights", "no layer", "unknown type", "not JSON", "a list", "deep", "not UTF-8", "no words", "misfit"],
-)
-def test_a_broken_folder_is_refused_with_what_is_wrong(
-    make_model: MakeModel, damage: Callable[[Path], object], key: str, words: str
-) -> None:
-    folder = make_model("m01_bert_24pos.json")
-    damage(folder)
-    with pytest.raises(InputError) as caught:
-        load_encoder(str(folder))
-    assert caught.value.key.startswith(key)
-    assert words in str(caught.value) and str(folder) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_pickled_weights_are_not_opened_without_the_flag(make_model: MakeModel) -> None:
-    folder = make_model("m01_bert_24pos.json")
-    state = load_file(folder / "model.safetensors")
-    (folder / "model.safetensors").unlink()
-    torch.save(state, folder / "pytorch_model.bin")
-    with pytest.raises(InputError) as caught:
-        load_encoder(str(folder))
-    assert caught.value.key == "model_pickled"
-    trusted = load_encoder(str(folder), allow_pickle=True)
-    assert weights(trusted, TEXT).shape == (2, 2, 5, 5)
-
-
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("", "model_folder_missing"),
-        ("./missing", "model_folder_missing"),
-        ("../no/such", "model_folder_missing"),
-        ("~no-such-user/model", "model_folder_missing"),
-        ("file:///etc/passwd", "model_folder_missing"),
-        ("https://huggingface.co/org/name", "model_folder_missing"),
-        ("org/name/more", "model_folder_missing"),
-        ("null\0byte", "model_folder_missing"),
-        ("..", "model_no_config"),
-        ("/etc/passwd", "model_not_a_folder"),
-        ("x" * 5000, "model_unreadable"),
-        ("no-such/org", "model_not_cached"),
-        ("a..b/c", "model_not_cached"),
-        ("a--b", "model_not_cached"),
-    ],
-)
-def test_a_name_that_is_no_model_is_refused(
-    name: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Callable[..., None]
-) -> None:
-    (tmp_path / "inner").mkdir()
-    monkeypatch.chdir(tmp_path / "inner")
-    with pytest.raises(InputError) as caught:
-        find_folder(ModelRequest(name))
-    assert caught.value.key == key
-    assert caught.value.exit_code == 2
-
-
-@pytest.mark.parametrize("name", ["a\nb", "\x1b[31mred", "x\u202egnp", "c\x9b2J"])
-def test_control_characters_of_a_name_never_reach_the_terminal(name: str) -> None:
-    with pytest.raises(InputError) as caught:
-        find_folder(ModelRequest(name))
-    message = str(caught.value)
-    assert not any(c in message for c in "\n\x1b\u202e\x9b")
-    assert name.encode("unicode_escape").decode() in message
-
-
-def test_a_folder_here_goes_before_a_cached_id(
-    make_model: MakeModel, cache: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder: Any = make_model("m01_bert_24pos.json")
-    cache("org/tiny", COMMIT, folder)
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(folder, tmp_path / "org/tiny")
-    assert find_folder(ModelRequest("org/tiny")).source == "local"

@@ -29,7 +29,7 @@ FORMATS = ("table", "json", "csv")
 def measure(
     inputs: tuple[str, ...],
     request: "ModelRequest",
-    on_long: str,
+    long: str,
     language: str | None,
     kind: str | None,
     output: Path | None,
@@ -44,10 +44,10 @@ def measure(
     if not texts:
         raise InputError("empty_text")
     with stage("loading", name=request.name):
-        from attnx.encoders.encoder import load_encoder
+        from attnx.encoders.loading import load_encoder
 
         encoder = load_encoder(request)
-    reports, failed = _measure_all(texts, encoder, on_long)
+    reports, failed = _measure_all(texts, encoder, long)
     if reports:
         suffix = output.suffix.lower().removeprefix(".") if output else ""
         content = _written(reports, encoder, kind or suffix, language)
@@ -60,22 +60,30 @@ def measure(
         click.get_current_context().exit(1 if reports else 2)
 
 
-def _measure_all(texts: "list[InputText]", encoder: "Encoder", on_long: str) -> "tuple[list[SentenceReport], int]":
+def _measure_all(texts: "list[InputText]", encoder: "Encoder", long: str) -> "tuple[list[SentenceReport], int]":
     """Return the reports of the texts that could be measured, and how many could not be, each of which is named."""
     from attnx.analysis import measure
+    from attnx.report.wording import length_notices
     from attnx.texts.sentence import read_sentence
 
     reports, failed = [], 0
     with stage("measuring"):
         for item in texts:
             try:
-                reports.append(measure(read_sentence(item.text), encoder, on_long=on_long))
+                reports.append(measure(read_sentence(item.text), encoder, long=long))
             except AttnxError as error:
                 failed += 1
-                reason = error.format_message()
-                where = AttnxError("line_in_file", path=item.path, line=item.line, reason=reason)
-                notice(where.format_message() if item.path else reason)
+                _tell(item, error.format_message())
+                continue
+            for message in length_notices(reports[-1], terminal_catalog()):
+                _tell(item, message)
     return reports, failed
+
+
+def _tell(item: "InputText", message: str) -> None:
+    """Say something about one text, and where it stands in a file."""
+    where = AttnxError("line_in_file", path=item.path, line=item.line, reason=message)
+    notice(where.format_message() if item.path else message)
 
 
 def _print(content: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from attnx.encoders.device import DEVICES, DTYPES
 from attnx.errors import InputError
 from attnx.i18n import Catalog, is_traditional, languages, load_catalog, match_language, terminal_catalog
 
@@ -29,11 +30,16 @@ def model_options(command: F) -> F:
         from attnx.encoders.records import ModelRequest
 
         own = {field.name: options.pop(field.name) for field in fields(ModelRequest) if field.name in options}
+        if own["offline"] and own["download"]:
+            raise InputError("offline_download")
         return command(*arguments, request=ModelRequest(model, **own), **options)
 
     for option in (
+        click.option("--dtype", **_choice(DTYPES), help=help_text("dtype")),
+        click.option("--device", **_choice(DEVICES), help=help_text("device")),
         click.option("--trust-remote-code", is_flag=True, help=help_text("trust_remote_code")),
         click.option("--allow-pickle", is_flag=True, help=help_text("allow_pickle")),
+        click.option("--offline", is_flag=True, help=help_text("offline")),
         click.option("--download", is_flag=True, help=help_text("download")),
         click.option("-m", "--model", default="builtin", show_default=True, metavar="MODEL", help=help_text("model")),
     ):
@@ -42,10 +48,9 @@ def model_options(command: F) -> F:
 
 
 def long_option(command: F) -> F:
-    """Add ``--on-long``: what to do with a text longer than the model takes."""
-    return click.option("--on-long", type=click.Choice(["cut", "error"]), default="cut", help=help_text("on_long"))(
-        command
-    )
+    """Add ``--long``: what to do with a text longer than the model takes."""
+    choices = click.Choice(["cut", "windows", "error"])
+    return click.option("--long", type=choices, default="cut", show_default=True, help=help_text("long"))(command)
 
 
 def language_option(command: F) -> F:
@@ -76,6 +81,11 @@ def command_line() -> str:
     from attnx.texts.sentence import valid_unicode
 
     return valid_unicode(shlex.join(["attnx", *sys.argv[1:]]))
+
+
+def _choice(names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the settings of an option that takes one of `names`, the first by default."""
+    return {"type": click.Choice(names), "default": names[0], "show_default": True}
 
 
 def _language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

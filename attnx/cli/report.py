@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def report(
     texts: tuple[str, ...],
     request: "ModelRequest",
-    on_long: str,
+    long: str,
     language: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -45,13 +45,13 @@ def report(
     check_outputs(outputs)
 
     with stage("loading", name=request.name):
-        from attnx.encoders.encoder import load_encoder
+        from attnx.encoders.loading import load_encoder
 
         encoder = load_encoder(request)
     with stage("measuring"):
         from attnx.analysis import analyze
 
-        document = analyze(sentences, encoder, on_long=on_long, command=command_line())
+        document = analyze(sentences, encoder, long=long, command=command_line())
     from attnx.report.build import notices
 
     for message in notices(document, catalog):

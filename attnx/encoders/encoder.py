@@ -2,80 +2,87 @@
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnx.encoders.records import AttentionMap, Encoding, ModelInfo, ModelRequest
+import torch
+
+from attnx.encoders.adapters import Adapter
+from attnx.encoders.attending import attend
+from attnx.encoders.checks import check_rows, check_shapes, tolerance
+from attnx.encoders.folder import first_line
+from attnx.encoders.records import AttentionMap, Encoding, ModelInfo
 from attnx.encoders.tokenizing import tokenize
-from attnx.errors import AttnxError, InputError
+from attnx.errors import AttnxError
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedTokenizerBase
 
     from attnx.texts.sentence import Sentence
 
-ROW_SUM_TOLERANCE = 1e-4
-
 
 @dataclass(frozen=True)
 class Encoder:
-    """A loaded model, its tokenizer, what it is called, and how many tokens it takes (None: no limit)."""
+    """A loaded model with its tokenizer, and what is known of it.
+
+    `max_tokens` is how many tokens it takes, None if any number; `adapter` what its architecture needs; `apart` tells
+    that padding changes its weights, so that texts are run one by one.
+    """
 
     model: torch.nn.Module
     tokenizer: PreTrainedTokenizerBase
     info: ModelInfo
     max_tokens: int | None
+    adapter: Adapter
+    apart: bool = False
 
-    def encode(self, sentence: Sentence, on_long: str = "cut") -> Encoding:
+    def encode(self, sentence: Sentence, long: str = "cut") -> Encoding:
         """Return the sentence as tokens, cut at the model's limit; see `attnx.encoders.tokenizing.tokenize`."""
-        return tokenize(self.tokenizer, sentence, self.max_tokens, on_long)
+        return tokenize(self.tokenizer, sentence, self.max_tokens, long)
 
     def observe(self, encoding: Encoding) -> AttentionMap:
-        """Run one forward pass and return the attention weights of every head.
+        """Run one forward pass and return the attention weights of every head."""
+        return self.observe_batch([encoding])[0]
 
-        Raises AttnxError when the model returns none, or returns something that is not attention weights.
+    def observe_batch(self, encodings: Sequence[Encoding]) -> tuple[AttentionMap, ...]:
+        """Run several sentences at once, padded to the longest, and return a map for each.
+
+        Raises InputError when the model returns something that is not attention weights.
         """
-        import torch  # here, so that a name that cannot be loaded is refused without the seconds that torch takes
+        if self.apart and len(encodings) > 1:
+            return tuple(self.observe(encoding) for encoding in encodings)
+        layers = self._layers(encodings)
+        maps = []
+        for i, encoding in enumerate(encodings):
+            size = len(encoding.ids)
+            weights = torch.stack([layer[i, :, :size, :size] for layer in layers])
+            maps.append(AttentionMap(encoding, weights, self.info.reach))
+        return tuple(maps)
 
-        ids = torch.tensor([encoding.ids])
-        inputs = {"input_ids": ids}
-        if "attention_mask" in inspect.signature(self.model.forward).parameters:
-            inputs["attention_mask"] = torch.ones_like(ids)
-        with torch.inference_mode():
-            output = self.model(**inputs, output_attentions=True)
-        layers = getattr(output, "attentions", None) or getattr(output, "encoder_attentions", None)
-        if not layers or any(layer is None for layer in layers):
-            raise AttnxError("no_attentions", type=self.info.type)
-        self._check(layers, len(encoding.ids))
-        return AttentionMap(encoding, torch.stack([layer[0] for layer in layers]))
+    def _layers(self, encodings: Sequence[Encoding]) -> list[torch.Tensor]:
+        """Return checked weights, float32 ``[batch, heads, T, T]`` a layer.
 
-    def _check(self, layers: tuple[torch.Tensor, ...], length: int) -> None:
-        kind = self.info.type
-        shapes = [tuple(layer.shape) for layer in layers]
-        if shapes != [(1, self.info.heads, length, length)] * self.info.layers:
-            raise AttnxError("attentions_shape", type=kind, shape=" ".join(map(str, dict.fromkeys(shapes))))
-        error = max(float((layer.double().sum(-1) - 1).abs().max()) for layer in layers)
-        if not error <= ROW_SUM_TOLERANCE:
-            raise AttnxError("attentions_rows", type=kind)
-        if length > 1 and all(float(layer.triu(1).abs().max()) == 0 for layer in layers):
-            raise InputError("model_causal", type=kind)
+        Where the model computes in half precision or keeps a part for a sink, rows are rescaled to sum to 1.
+        """
+        sizes = [len(encoding.ids) for encoding in encodings]
+        languages = [encoding.sentence.language for encoding in encodings]
+        try:
+            layers = attend(self.model, self.adapter, [encoding.ids for encoding in encodings], languages)
+        except (RuntimeError, ValueError, TypeError, LookupError) as error:
+            if isinstance(error, torch.OutOfMemoryError) or "allocate" in str(error):
+                raise MemoryError from error  # torch has no type of its own for the processor's memory
+            reason = first_line(error)
+            raise AttnxError("forward_failed", type=self.info.type, tokens=max(sizes), reason=reason) from error
+        check_shapes(layers, len(sizes), max(sizes), self.info.type)
+        layers = [layer.cpu().float() for layer in layers]
+        mask = torch.arange(max(sizes)) < torch.tensor(sizes)[:, None]
+        check_rows(layers, mask, tolerance(self.model), self.info.type, below=self.rescaled)
+        if self.rescaled or next(self.model.parameters()).dtype != torch.float32:
+            return [layer / layer.sum(-1, keepdim=True) for layer in layers]
+        return layers
 
-
-def load_encoder(request: ModelRequest) -> Encoder:
-    """Load the encoder that is asked for. Raises InputError when there is no such model or it cannot be used."""
-    from attnx.encoders.folder import BUILTIN, find_folder
-
-    if request.name == BUILTIN:
-        from attnx.encoders.builtin import load_builtin
-
-        model, tokenizer, info = load_builtin()
-    else:
-        folder = find_folder(request)
-        from attnx.encoders.pretrained import load_pretrained
-
-        model, tokenizer, info = load_pretrained(folder)
-    from attnx.encoders.pretrained import max_tokens
-
-    return Encoder(model, tokenizer, info, max_tokens(model, tokenizer))
+    @property
+    def rescaled(self) -> bool:
+        """Tell whether a learned sink takes a part of each row, so that only its shares of the rest can be shown."""
+        return any(note.key == "sinks" for note in self.info.notes)

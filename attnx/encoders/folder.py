@@ -1,25 +1,24 @@
-"""A model name becomes a folder with a configuration, weights and a tokenizer, or one clear refusal."""
+"""What a model folder has to hold: a configuration, safe weights, no code of its own. Or one clear refusal."""
 
 import json
-import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Any
 
 from attnx.encoders.records import ModelRequest
-from attnx.errors import AttnxError, InputError, os_reason
+from attnx.errors import InputError, os_reason
 
 BUILTIN = "builtin"
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+CONFIG = "config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model.bin.index.json")
-DOWNLOADED = ("*.json", "*.txt", "*.model", "*.safetensors")
-CONFIG_LIMIT = 10_000_000  # bytes; a configuration is a few kB
-ANSWER_SECONDS = 3
+TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "*.spm")
+JSON_LIMIT = 10_000_000  # bytes; a configuration is a few kB, a list of weight files at most a few MB
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """Where a model lies, what the user calls it, and what was allowed on the way to it."""
+    """Where a model lies, what it is called, and what was allowed on the way to it."""
 
     path: Path
     name: str
@@ -28,70 +27,51 @@ class ModelFolder:
     request: ModelRequest
 
 
-def find_folder(request: ModelRequest) -> ModelFolder:
-    """Return the checked folder for a local path or a Hugging Face id.
-
-    Nothing is fetched, and neither code nor pickled weights are accepted, unless the request allows it.
-    Raises InputError saying what is missing and what to do.
-    """
-    name = request.name
-    try:
-        path = Path(name).expanduser()
-        here = path.is_dir()
-    except OSError as error:
-        raise InputError("model_unreadable", path=name, reason=os_reason(error)) from error
-    except (ValueError, RuntimeError) as error:  # a null byte, a home folder of nobody
-        raise InputError("model_folder_missing", path=name) from error
-    if not name:
-        raise InputError("model_folder_missing", path="“”")
-    if here or is_path(name):
-        folder = ModelFolder(path, name, "local", None, request)
-    else:
-        snapshot = _download(name) if request.download else _cached(name)
-        folder = ModelFolder(snapshot, name, "hub", snapshot.name, request)
-    check_folder(folder)
-    return folder
-
-
-def is_path(name: str) -> bool:
-    """Tell whether a model name can only mean a folder on this machine."""
-    return name.startswith((".", "/", "~", "\\")) or not HUB_ID.fullmatch(name)
-
-
 def check_folder(folder: ModelFolder) -> None:
     """Refuse a folder that cannot be loaded, naming the first thing that is missing."""
-    path = folder.path
-    if not path.exists():
+    if not folder.path.exists():
         raise InputError("model_folder_missing", path=folder.name)
-    if not path.is_dir():
+    if not folder.path.is_dir():
         raise InputError("model_not_a_folder", path=folder.name)
-    config = read_config(path, folder.name)
-    if not folder.request.trust_remote_code and "auto_map" in config:
+    check_code(folder)
+    _check_weights(folder)
+
+
+def check_code(folder: ModelFolder) -> None:
+    """Refuse a model that brings Python code, unless the request trusts it. Nothing is ever asked."""
+    if "auto_map" in read_config(folder.path, folder.name) and not folder.request.trust_remote_code:
         raise InputError("model_remote_code", name=folder.name)
-    if any((path / weights).is_file() for weights in SAFE_WEIGHTS):
-        return
-    if not any((path / weights).is_file() for weights in PICKLED_WEIGHTS):
-        raise InputError("model_no_weights", path=folder.name)
-    if not folder.request.allow_pickle:
-        raise InputError("model_pickled", path=folder.name)
 
 
-def read_config(path: Path, name: str) -> dict[str, object]:
+def check_pickled(name: str, allowed: bool) -> None:
+    """Refuse pickled weights, unless they are allowed: loading them can run code."""
+    if not allowed:
+        raise InputError("model_pickled", path=name)
+
+
+def read_config(path: Path, name: str) -> dict[str, Any]:
     """Return the model's ``config.json`` as a mapping."""
-    file = path / "config.json"
-    if not file.is_file():
+    if not (path / CONFIG).is_file():
         raise InputError("model_no_config", path=name)
+    return read_json(path / CONFIG, name)
+
+
+def read_json(file: Path, name: str) -> dict[str, Any]:
+    """Return a JSON file of the model `name` as a mapping, refusing one that is large, deep or something else."""
     try:
-        if file.stat().st_size > CONFIG_LIMIT:
-            raise InputError("model_bad_config", path=name)
-        config = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8")) if file.stat().st_size <= JSON_LIMIT else None
     except OSError as error:
         raise InputError("model_unreadable", path=name, reason=os_reason(error)) from error
     except (ValueError, RecursionError) as error:
-        raise InputError("model_bad_config", path=name) from error
-    if not isinstance(config, dict):
-        raise InputError("model_bad_config", path=name)
-    return config
+        raise InputError("model_bad_config", path=name, file=file.name) from error
+    if not isinstance(content, dict):
+        raise InputError("model_bad_config", path=name, file=file.name)
+    return content
+
+
+def has_tokenizer(path: Path) -> bool:
+    """Tell whether a folder has any file that a tokenizer could be read from."""
+    return any(any(path.glob(pattern)) for pattern in TOKENIZER_FILES)
 
 
 def first_line(error: Exception) -> str:
@@ -99,24 +79,24 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
-def _cached(name: str) -> Path:
-    from huggingface_hub import snapshot_download
+def _check_weights(folder: ModelFolder) -> None:
+    for kind in (SAFE_WEIGHTS, PICKLED_WEIGHTS):
+        single, index = (folder.path / name for name in kind)
+        if not single.is_file() and not index.is_file():
+            continue
+        if kind is PICKLED_WEIGHTS:
+            check_pickled(folder.name, folder.request.allow_pickle)
+        if not single.is_file():
+            _check_shards(index, folder.name)
+        return
+    raise InputError("model_no_weights", path=folder.name)
 
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (OSError, ValueError) as error:  # LocalEntryNotFoundError and HFValidationError are of these kinds
-        raise InputError("model_not_cached", name=name) from error
 
-
-def _download(name: str) -> Path:
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import RepositoryNotFoundError
-
-    try:
-        # One short request first: without a network the download itself retries for 20 seconds and more.
-        revision = HfApi().model_info(name, timeout=ANSWER_SECONDS).sha
-        return Path(snapshot_download(name, revision=revision, allow_patterns=list(DOWNLOADED)))
-    except RepositoryNotFoundError as error:
-        raise InputError("model_not_on_hub", name=name) from error
-    except Exception as error:  # whatever the network layer raises, the answer to the user is the same
-        raise AttnxError("model_download_failed", name=name, reason=first_line(error).rstrip(".")) from error
+def _check_shards(index: Path, name: str) -> None:
+    """Refuse weights in several files one of which is not there, or is not a file of this folder."""
+    weight_map = read_json(index, name).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise InputError("model_bad_config", path=name, file=index.name)
+    for shard in dict.fromkeys(map(str, weight_map.values())):
+        if PurePath(shard).name != shard or "\0" in shard or not (index.parent / shard).is_file():
+            raise InputError("model_shard_missing", path=name, shard=shard[:200], file=index.name)

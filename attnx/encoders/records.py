@@ -73,7 +73,9 @@ class Token:
     """One token: its readable text, its half-open span of characters in the sentence, and what it is.
 
     `text` is cut from the sentence, never from the vocabulary; a special token keeps its own name and has an
-    empty span. `word` counts the tokenizer's words from 0; None for special tokens.
+    empty span. `word` counts words from 0, None for special tokens: a word ends where the tokenizer ends it and at
+    white space, so unbroken text, as Chinese is, is one word where the tokenizer does not part it. `unknown`: it is
+    the tokenizer's one token for all that is not in its vocabulary.
     """
 
     text: str
@@ -81,6 +83,7 @@ class Token:
     end: int
     special: bool
     word: int | None
+    unknown: bool = False
 
 
 @dataclass(frozen=True)

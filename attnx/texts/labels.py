@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import regex
 
 from attnx.texts.sentence import code_point
+from attnx.texts.spans import Span, trim
 
 SPACE_LABEL = "▁"
 # The pieces that stand for a space alone; their offsets may cover the next character.
@@ -20,8 +21,6 @@ CLUSTER = regex.compile(r"\X")
 INVISIBLE = regex.compile(r"[\p{GCB=Control}\p{GCB=CR}\p{GCB=LF}]|^\p{Default_Ignorable_Code_Point}")
 LEADING_MARK = regex.compile(r"\p{M}")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-Span = tuple[int, int]
 
 
 def label_tokens(text: str, spans: Sequence[Span], pieces: Sequence[str], special: Sequence[bool]) -> tuple[str, ...]:
@@ -38,7 +37,7 @@ def label_tokens(text: str, spans: Sequence[Span], pieces: Sequence[str], specia
     ends = {position: end for start, end in clusters for position in range(start, end)}
     parts: list[Span | None] = []
     for (start, end), piece, is_special in zip(spans, pieces, special, strict=True):
-        start, end = _strip(text, start, end)
+        start, end = trim(text, start, end)
         is_space = start == end or (piece in SPACE_PIECES and text[start:end] != piece)
         parts.append(None if is_special or is_space else (starts[start], ends[end - 1]))
     shares = Counter(parts)
@@ -47,21 +46,14 @@ def label_tokens(text: str, spans: Sequence[Span], pieces: Sequence[str], specia
     for part, piece, is_special in zip(parts, pieces, special, strict=True):
         seen[part] += 1
         if part is None:
-            labels.append(piece if is_special else SPACE_LABEL)
+            labels.append(visible(piece) if is_special else SPACE_LABEL)
         else:
             number = str(seen[part]).translate(SUPERSCRIPTS) if shares[part] > 1 else ""
-            labels.append(_visible(text[slice(*part)]) + number)
+            labels.append(visible(text[slice(*part)]) + number)
     return tuple(labels)
 
 
-def _strip(text: str, start: int, end: int) -> Span:
-    """Return the span without the white space at its ends."""
-    part = text[start:end]
-    start += len(part) - len(part.lstrip())
-    return start, start + len(part.strip())
-
-
-def _visible(part: str) -> str:
-    """Return the part with invisible characters as code points and a dotted circle under a leading mark."""
+def visible(part: str) -> str:
+    """Return the part, ``▁`` if empty, with invisible characters as code points and a circle under a leading mark."""
     label: str = INVISIBLE.sub(lambda match: code_point(match[0]), part.strip())
-    return DOTTED_CIRCLE + label if LEADING_MARK.match(label) else label
+    return DOTTED_CIRCLE + label if LEADING_MARK.match(label) else label or SPACE_LABEL
