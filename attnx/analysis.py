@@ -17,37 +17,41 @@ if TYPE_CHECKING:
 EPOCH_DIGITS = 11  # until the year 5138; Python counts to 9999
 
 
-def analyze(
-    sentences: Iterable[Sentence], encoder: "Encoder", *, on_long: str = "cut", command: str = ""
-) -> "Document":
+def analyze(sentences: Iterable[Sentence], encoder: "Encoder", *, long: str = "cut", command: str = "") -> "Document":
     """Measure every sentence and return the document.
 
-    `on_long` is ``cut`` or ``error``: what to do with a text longer than the model takes. `command` is quoted in the
-    report as the origin of the numbers. Raises AttnxError when the model gives nothing that can be measured.
+    `long` is ``cut``, ``windows`` or ``error``: what to do with a text longer than the model takes. `command` is
+    quoted in the report as the origin of the numbers. Raises AttnxError when the model gives nothing that can be
+    measured.
     """
     from attnx.report.document import Document
 
-    reports = tuple(measure(sentence, encoder, on_long=on_long) for sentence in sentences)
+    reports = tuple(measure(sentence, encoder, long=long) for sentence in sentences)
     return Document(encoder.info, provenance(command), reports)
 
 
-def measure(sentence: Sentence, encoder: "Encoder", *, on_long: str = "cut") -> "SentenceReport":
-    """Return the scores, findings and maps of one sentence."""
+def measure(sentence: Sentence, encoder: "Encoder", *, long: str = "cut") -> "SentenceReport":
+    """Return the scores, findings and maps of one sentence.
+
+    Of a text measured in windows the scores are those of all windows, the tokens and the maps those of the first.
+    """
+    from attnx.encoders.windows import read_windows
     from attnx.findings import find
     from attnx.report.document import SentenceReport, quantize
-    from attnx.statistics import score_heads
+    from attnx.statistics import merge_parts, score_part
 
-    encoding = encoder.encode(sentence, on_long)
+    windows, (first, *others) = read_windows(encoder, sentence, long)
+    encoding = first.encoding
     attention = encoder.observe(encoding)
-    scopes = score_heads(attention)
+    maps = quantize(attention.weights.numpy())
+    parts = score_part(attention, first.counted)
+    del attention  # the next window needs its room
+    for window in others:
+        parts = merge_parts(parts, score_part(encoder.observe(window.encoding), window.counted))
+    scopes = {scope: part.scores for scope, part in parts.items()}
+    findings = find(encoding, scopes)
     return SentenceReport(
-        sentence.text,
-        sentence.language,
-        encoding.truncated_from,
-        encoding.tokens,
-        scopes,
-        quantize(attention.weights.numpy()),
-        find(encoding, scopes),
+        sentence.text, sentence.language, encoding.truncated_from, encoding.tokens, scopes, maps, findings, windows
     )
 
 

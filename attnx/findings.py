@@ -75,7 +75,9 @@ def strength(finding: Finding) -> float:
 
 @rule
 def next_heads(encoding: Encoding, scores: Scores) -> Finding | None:
-    """More than half of the attention is on the next token."""
+    """More than half of the attention is on the next token; nothing is said where no head can look at it."""
+    if not scores["all"].values["next_share"].any():
+        return None
     return _majority("next_heads", scores["all"], "next_share", MAJORITY)
 
 

@@ -91,10 +91,10 @@ def test_a_long_text_is_cut_and_both_numbers_are_said_in_the_terminal_and_in_the
     assert json.loads((tmp_path / "x.json").read_text())["sentences"][0]["truncated_from"] == 602
 
 
-def test_on_long_error_refuses_instead(cli: Cli, make_model: Callable[..., Path], tmp_path: Path) -> None:
+def test_long_error_refuses_instead(cli: Cli, make_model: Callable[..., Path], tmp_path: Path) -> None:
     folder = make_model("m01_bert_24pos.json")
-    result = cli("report", "我" * 600, "-m", folder, "--on-long", "error", "-o", "x.html")
-    assert_refused(result, 2, "602", "24", "--on-long error")
+    result = cli("report", "我" * 600, "-m", folder, "--long", "error", "-o", "x.html")
+    assert_refused(result, 2, "602", "24", "--long error")
     assert not (tmp_path / "x.html").exists()
 
 
@@ -155,9 +155,10 @@ def test_an_empty_folder_and_one_without_weights(cli: Cli, make_model: Callable[
     assert_refused(cli("report", TEXT, "-m", folder), 2, said("model_no_weights", path=folder))
 
 
-def test_a_decoder_is_refused_in_one_line(cli: Cli, make_model: Callable[..., Path]) -> None:
-    folder = make_model("m08_gpt2_causal.json", "words", {"unk_token": "[UNK]"})
-    assert_refused(cli("report", "the cat sat", "-m", folder), 2, said("model_causal", type="gpt2"))
+def test_a_type_without_attention_is_refused_in_one_line(cli: Cli, make_model: Callable[..., Path]) -> None:
+    folder = make_model("m01_bert_24pos.json")
+    (folder / "config.json").write_text('{"model_type": "fnet"}')
+    assert_refused(cli("report", "the cat sat", "-m", folder), 2, said("no_attention_fourier", type="fnet"))
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_a_server_that_never_answers_is_given_up_in_under_ten_seconds(attnx: Att
 
 def test_offline_the_download_is_refused_at_once(attnx: Attnx, tmp_path: Path) -> None:
     env = {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
-    assert_refused(attnx("report", TEXT, "-m", "no-such/org", env=env), 2, said("model_not_cached", name="no-such/org"))
+    assert_refused(attnx("report", TEXT, "-m", "no-such/org", env=env), 2, said("model_offline", name="no-such/org"))
 
 
 # --- outputs ---

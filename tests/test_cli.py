@@ -273,7 +273,7 @@ def test_a_bad_line_is_named_and_the_others_are_done(cli: Cli, tiny: Path, tmp_p
 
 def test_lines_that_are_too_long_are_named_where_cutting_is_not_wanted(cli: Cli, tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("the cat\n" + "cat " * 40, encoding="utf-8")
-    result = cli("measure", "in.txt", "-m", tiny, "-f", "csv", "--on-long", "error")
+    result = cli("measure", "in.txt", "-m", tiny, "-f", "csv", "--long", "error")
     assert result.exit_code == 1
     assert "in.txt" in result.stderr and "42" in result.stderr and "24" in result.stderr
     assert len(result.stdout.splitlines()) == 1 + 2 * 4
@@ -356,25 +356,6 @@ def test_an_unusable_source_date_epoch_is_the_present(monkeypatch: pytest.Monkey
 
 
 # --- models and doctor ---
-
-
-def test_models_lists_what_can_be_loaded_and_why_another_cannot(
-    cli: Cli, tiny: Path, cache: Callable[[str, str, Path], None]
-) -> None:
-    cache("org/tiny", "a" * 40, tiny)
-    (tiny / "model.safetensors").unlink()
-    config = json.loads((tiny / "config.json").read_text()) | {"model_type": "x\x1b[31m\ny"}
-    (tiny / "config.json").write_text(json.dumps(config))
-    cache("org/bare", "b" * 40, tiny)
-    result = cli("models")
-    t = load_catalog("en")
-    assert result.exit_code == 0 and result.stderr == ""
-    lines = result.stdout.splitlines()
-    assert t.text("models.usable", name="builtin", type="bert", layers=12, heads=12) in lines
-    assert t.text("models.usable", name="org/tiny", type="bert", layers=2, heads=2) in lines
-    problem = t.text("errors.model_no_weights", path="org/bare")
-    assert t.text("models.unusable", name="org/bare", problem=problem) in lines
-    assert "\x1b" not in result.stdout and len(lines) == 4
 
 
 def test_a_cached_model_is_reported_with_its_commit(

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,9 +189,22 @@ def test_entropy_of_a_certain_row_is_plain_zero() -> None:
 
 def test_causal_rows_are_normalized_by_the_keys_they_see() -> None:
     causal = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
-    values = one_head(score_heads(attention(plain(4), causal))["all"])
+    looking_back = replace(attention(plain(4), causal), reach=((None, 0),))
+    values = one_head(score_heads(looking_back)["all"])
     assert values["normalized_entropy"] == pytest.approx(1.0)  # rows 1, 2, 3; row 0 sees one key and is left out
     assert values["entropy"] == pytest.approx(math.log(24) / 4)
+
+
+def test_rows_of_a_local_layer_are_normalized_by_the_keys_in_its_window() -> None:
+    band = np.triu(np.tril(np.ones((5, 5)), 1), -1)
+    band /= band.sum(1, keepdims=True)  # even over two keys at the ends, over three elsewhere
+    local = replace(attention(plain(5), band), reach=((1, 1),))
+    assert one_head(score_heads(local)["all"])["normalized_entropy"] == pytest.approx(1.0)
+    everywhere = one_head(score_heads(attention(plain(5), band))["all"])["normalized_entropy"]
+    assert everywhere == pytest.approx((2 * math.log(2) + 3 * math.log(3)) / 5 / math.log(5))
+    marked = replace(attention(encoding(["a", "b", "c"]), band), reach=((1, 1),))
+    # Of the content rows, a and c see two content keys, b all three: rescaled, each is still even.
+    assert one_head(score_heads(marked)["content"])["normalized_entropy"] == pytest.approx(1.0)
 
 
 def test_positional_rate_needs_half_of_the_rows_and_three() -> None:

@@ -34,22 +34,27 @@ def make_encoding(kinds: list[str]) -> Encoding:
     return Encoding(Sentence(text, "en"), tuple(range(len(kinds))), tuple(tokens), cls, sep, None)
 
 
+# Named kinds of models: how far back and ahead a token looks, no text here being longer than 99 tokens.
+REACH = {"causal": (99, 0), "local": (2, 1)}
+
+
 def make_map(kinds: list[str], seed: int, shape: str = "full") -> AttentionMap:
-    """Build a random map: ``full``, ``causal``, or ``sharp`` with many exact zeros, rows without content and ties."""
+    """Build a random map: of a REACH, or ``sharp`` with many exact zeros, rows without content and ties."""
     generator = torch.Generator().manual_seed(seed)
     size = len(kinds)
     logits = 3 * torch.randn(LAYERS, HEADS, size, size, generator=generator)
-    if shape == "causal":
-        logits = logits.masked_fill(torch.ones(size, size).triu(1).bool(), -torch.inf)
+    back, ahead = REACH.get(shape, (size, size))
+    band = torch.ones(size, size).triu(-back).tril(ahead).bool()
+    logits = logits.masked_fill(~band, -torch.inf)
     weights = logits.softmax(-1)
     if shape == "sharp":
         kept = (weights >= weights.amax(-1, keepdim=True) / 2).float()
         weights = kept / kept.sum(-1, keepdim=True)
-    return AttentionMap(make_encoding(kinds), weights)
+    return AttentionMap(make_encoding(kinds), weights, (REACH[shape],) * LAYERS if shape in REACH else ())
 
 
 texts = st.lists(st.sampled_from(KINDS), min_size=1, max_size=12)
-maps = st.builds(make_map, texts, st.integers(0, 10_000), st.sampled_from(["full", "causal", "sharp"]))
+maps = st.builds(make_map, texts, st.integers(0, 10_000), st.sampled_from(["full", "causal", "local", "sharp"]))
 
 
 def mean(values: list[float]) -> float:
@@ -74,9 +79,9 @@ def slow_share(rows: dict[int, dict[int, float]], keys: set[int]) -> float:
     return mean([sum(p for j, p in row.items() if j in keys) for row in rows.values()])
 
 
-def slow_rows(rows: dict[int, dict[int, float]], kept: list[int], causal: bool) -> dict[str, float]:
+def slow_rows(rows: dict[int, dict[int, float]], kept: list[int], back: int, ahead: int) -> dict[str, float]:
     """Return the statistics that are plain means over rows, by double loops."""
-    visible = {i: sum(j <= i for j in kept) if causal else len(kept) for i in kept}
+    visible = {i: sum(i - back <= j <= i + ahead for j in kept) for i in kept}
     return {
         "self_share": mean([row[i] for i, row in rows.items()]),
         "previous_share": mean([row[i - 1] for i, row in rows.items() if i - 1 in kept]),
@@ -128,7 +133,7 @@ def slow_divergence(a: dict[int, dict[int, float]], b: dict[int, dict[int, float
 def test_every_statistic_equals_its_slow_version(attention: AttentionMap) -> None:
     encoding, weights = attention.encoding, attention.weights.double().numpy()
     size = len(encoding.tokens)
-    causal = not any(weights[..., i, j].any() for i in range(size) for j in range(i + 1, size))
+    back, ahead = attention.reach[0] if attention.reach else (size, size)
     special = {i for i, token in enumerate(encoding.tokens) if token.special}
     commas = {i for i, token in enumerate(encoding.tokens) if token.text == "comma"}
     groups = {"cls_share": set(encoding.cls), "sep_share": set(encoding.sep), "special_share": special}
@@ -137,7 +142,7 @@ def test_every_statistic_equals_its_slow_version(attention: AttentionMap) -> Non
         heads = {h: scope_rows(weights[h], kept) for h in np.ndindex(LAYERS, HEADS)}
         assert scores.tokens == len(kept)
         for head, rows in heads.items():
-            expected = slow_rows(rows, kept, causal) | {"punctuation_share": slow_share(rows, commas)}
+            expected = slow_rows(rows, kept, back, ahead) | {"punctuation_share": slow_share(rows, commas)}
             if scope == "all":
                 expected |= {name: slow_share(rows, keys) if keys else math.nan for name, keys in groups.items()}
             expected["sink"], position = slow_sink(rows, kept)

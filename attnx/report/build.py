@@ -1,22 +1,28 @@
 """From the document to the views of one language: what is said once, and the frame around the sentences."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
 
 import numpy as np
 
 from attnx.i18n import Catalog
 from attnx.report.document import Document
-from attnx.report.figures import data_uri, heatmap_png, scale_bar_png
+from attnx.report.figures import HEATMAP_CELLS, block_size, data_uri, heatmap_png, scale_bar_png
 from attnx.report.fonts import display_label, missing_characters
 from attnx.report.grids import color_classes
+from attnx.report.model_notes import model_notes
 from attnx.report.sentence import sentence_view
-from attnx.report.typography import formula_html, short_text
+from attnx.report.typography import cut_middle, formula_html, short_text
 from attnx.report.views import DefinitionView, EntryView, FactView, PatternView, ReportView, SentenceView
-from attnx.report.wording import statement
+from attnx.report.wording import length_notices, statement
 from attnx.statistics import REGISTRY
+from attnx.texts.sentence import code_point
 
 TITLE_CHARACTERS = 60
+NAME_CHARACTERS = 120
+FACT_CHARACTERS = 300  # of a command, which may quote a long text; the JSON holds all of it
+CHARACTERS_LISTED = 40
 HIGHLIGHTS = 3
 PATTERN_SIZE = 6
 SENTENCE_PARTS = ("tokens", "findings", "reading", "maps", "overview", "heads", "table")
@@ -49,7 +55,7 @@ def report_view(document: Document, t: Catalog, *, paged: bool = False) -> Repor
         bar=data_uri(scale_bar_png()),
         classes=color_classes(),
         definitions=tuple(_definitions(t)),
-        limits=tuple(_limits(document, t)),
+        limits=tuple(_limits(document, t, paged=paged)),
         provenance=tuple(_provenance(document, t)),
     )
 
@@ -61,19 +67,26 @@ def highlights(document: Document, t: Catalog) -> tuple[str, ...]:
 
 
 def notices(document: Document, t: Catalog) -> Iterator[str]:
-    """Yield what a reader must know before the numbers: cut texts, characters that cannot be drawn."""
+    """Yield what a reader must know before the numbers: of the model, of cut texts, of characters not drawn."""
+    yield from model_notes(document.model, t)
     for sentence in document.sentences:
-        if sentence.truncated_from is not None:
-            yield t.text("notices.truncated", total=sentence.truncated_from, kept=len(sentence.tokens))
+        yield from length_notices(sentence, t)
     shown = (*(sentence.text for sentence in document.sentences), document.model.name, document.provenance.command)
     missing = missing_characters("".join(shown))
     if missing:
-        yield t.text("notices.uncovered", characters=", ".join(f"U+{ord(c):04X}" for c in missing))
+        listed = [code_point(character) for character in missing[:CHARACTERS_LISTED]]
+        rest = ["…"] if len(missing) > CHARACTERS_LISTED else []
+        yield t.text("notices.uncovered", characters=", ".join(listed + rest))
+
+
+def attaches_maps(document: Document) -> bool:
+    """Tell whether the data attached to a PDF hold the maps: not where a text has more tokens than a heatmap points."""
+    return all(block_size(len(sentence.tokens)) == 1 for sentence in document.sentences)
 
 
 def model_name(document: Document, t: Catalog) -> str:
     """Return the model's name as the report gives it; the built-in one is named with its 4-bit weights."""
-    name = display_label(document.model.name)
+    name = cut_middle(display_label(document.model.name), NAME_CHARACTERS)
     return t.text("report.weights_q4_0", name=name) if document.model.dtype == "q4_0" else name
 
 
@@ -85,7 +98,7 @@ def _subtitle(document: Document, t: Catalog) -> str:
         layers=model.layers,
         heads=model.heads,
         total=model.layers * model.heads,
-        tokens=t.text("report.tokens", n=sum(len(sentence.tokens) for sentence in document.sentences)),
+        tokens=t.text("report.tokens", n=sum(sentence.size for sentence in document.sentences)),
         date=t.date(datetime.fromisoformat(document.provenance.created)),
     )
 
@@ -125,7 +138,7 @@ def _definitions(t: Catalog) -> Iterator[DefinitionView]:
         yield DefinitionView(text["name"], text["short"], formula_html(statistic.formula), text["definition"])
 
 
-def _limits(document: Document, t: Catalog) -> Iterator[str]:
+def _limits(document: Document, t: Catalog, *, paged: bool) -> Iterator[str]:
     model = document.model
     for key in ("one_sentence", "length", "specials", "tokens", "rules"):
         yield t.text(f"limits.{key}")
@@ -136,8 +149,12 @@ def _limits(document: Document, t: Catalog) -> Iterator[str]:
     for sentence in document.sentences:
         if sentence.truncated_from is not None:
             yield t.text("limits.truncated", kept=len(sentence.tokens))
+        if sentence.windows:
+            yield t.text("limits.windows")
         if skipped := int(sentence.scopes["content"].skipped_rows.sum()):
             yield t.text("limits.skipped", n=skipped)
+    if paged and not attaches_maps(document):
+        yield t.text("limits.attachment", limit=HEATMAP_CELLS)
 
 
 def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
@@ -146,6 +163,11 @@ def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
         t.text("provenance.truncation_value", i=i, total=sentence.truncated_from, kept=len(sentence.tokens))
         for i, sentence in enumerate(document.sentences, start=1)
         if sentence.truncated_from is not None
+    ]
+    windows = [
+        t.text("provenance.windows_value", i=i, **asdict(sentence.windows))
+        for i, sentence in enumerate(document.sentences, start=1)
+        if sentence.windows
     ]
     versions = {"attnx": made.attnx, "Python": made.python, "torch": made.torch, "transformers": made.transformers}
     facts = {
@@ -158,11 +180,12 @@ def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
         "computation": t.text("provenance.computation_value"),
         "scope": t.text("provenance.scope_value"),
         "truncation": t.text("provenance.separator").join(cuts) or t.text("provenance.truncation_none"),
+        "windows": t.text("provenance.separator").join(windows),
         "versions": t.text("provenance.separator").join(f"{name} {version}" for name, version in versions.items()),
         "command": made.command,
         "created": made.created,
     }
     for key, value in facts.items():
-        if not value:  # the command, where the report was made from Python
+        if not value:  # no windows, or no command where the report was made from Python
             continue
-        yield FactView(t.text(f"provenance.{key}"), display_label(value))
+        yield FactView(t.text(f"provenance.{key}"), cut_middle(display_label(value), FACT_CHARACTERS))

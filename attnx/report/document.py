@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnx.encoders.records import ModelInfo, Token
+from attnx.encoders.windows import Windows
 from attnx.findings import Finding
 from attnx.statistics.scores import HeadScores
 
@@ -38,7 +39,8 @@ class SentenceReport:
     """One sentence with its scores, its findings (strongest first) and its maps.
 
     `maps` is uint8 ``[layers, heads, query, key]``: a weight p is stored as round(255 p). It serves the pictures;
-    the scores are computed before it is rounded. `truncated_from` is the length before the sentence was cut.
+    the scores are computed before it is rounded. `truncated_from` is the length before the sentence was cut;
+    `windows` says how one was measured that is longer than its `tokens` and `maps`, which are its first window.
     """
 
     text: str
@@ -48,6 +50,12 @@ class SentenceReport:
     scopes: Mapping[str, HeadScores]
     maps: Maps
     findings: tuple[Finding, ...]
+    windows: Windows | None = None
+
+    @property
+    def size(self) -> int:
+        """How many tokens were measured, special ones included."""
+        return self.windows.total if self.windows else len(self.tokens)
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,7 @@ def _sentence_twin(sentence: SentenceReport, with_maps: bool) -> dict[str, Any]:
         "text": sentence.text,
         "language": sentence.language,
         "truncated_from": sentence.truncated_from,
+        "windows": asdict(sentence.windows) if sentence.windows else None,
         "tokens": [asdict(token) for token in sentence.tokens],
         "scopes": {name: _scores_twin(scores) for name, scores in sentence.scopes.items()},
         "maps": maps if with_maps else None,

@@ -27,6 +27,8 @@ Bytes = NDArray[np.uint8]
 
 # Above this many cells along a side, a head in the overview is reduced by averaging blocks.
 OVERVIEW_CELLS = 24
+# and a heatmap by the largest weight of each block: more would be smaller than a dot of a screen or of most printers.
+HEATMAP_CELLS = 256
 # On a heatmap 44 mm wide, more labels than this are smaller than 4 points.
 MAX_LABELS = 28
 MAX_TICKS = 10
@@ -67,12 +69,12 @@ class LabelFrame:
 
 
 def heatmap_png(weights: Bytes, top: float) -> bytes:
-    """Return one head's map, a pixel a weight, query rows downward.
+    """Return one head's map, a pixel a weight or, of many, a block of them (`block_size`), query rows downward.
 
     `weights` is uint8 ``[query, key]`` with 255 for a weight of 1; `top` (0 < top <= 1) is the weight that takes the
     darkest color, the scale is linear from 0 and larger weights stay at the darkest.
     """
-    return _indexed_png(_color_levels(top)[weights], SEQUENTIAL)
+    return _indexed_png(_color_levels(top)[_pooled(weights)], SEQUENTIAL)
 
 
 def levels_png(weights: Bytes, top: float) -> bytes:
@@ -83,7 +85,7 @@ def levels_png(weights: Bytes, top: float) -> bytes:
     from PIL import Image
 
     file = BytesIO()
-    Image.fromarray(_color_levels(top)[weights]).save(file, "PNG", compress_level=1)
+    Image.fromarray(_color_levels(top)[_pooled(weights)]).save(file, "PNG", compress_level=1)
     return file.getvalue()
 
 
@@ -102,6 +104,22 @@ def overview_png(maps: Bytes, top: float) -> bytes:
     layers, heads, height, width = cells.shape
     picture = cells.transpose(0, 2, 1, 3).reshape(layers * height, heads * width)
     return _indexed_png(picture[:-1, :-1], (*SEQUENTIAL, WHITE))
+
+
+def block_size(tokens: int) -> int:
+    """Return how many tokens along a side share a pixel of a heatmap: 1 up to 256 tokens, 2 up to 512, and so on."""
+    return -(-tokens // HEATMAP_CELLS)
+
+
+def _pooled(weights: Bytes) -> Bytes:
+    """Return the largest weight of each block, so that a thin line of large weights stays a line."""
+    block = block_size(len(weights))
+    if block == 1:
+        return weights
+    padded = np.pad(weights, (0, -len(weights) % block))
+    rows: Bytes = np.maximum.reduce([padded[start::block] for start in range(block)])
+    cells: Bytes = np.maximum.reduce([rows[:, start::block] for start in range(block)])
+    return cells
 
 
 def palette_png(levels: NDArray[np.integer], palette: Sequence[Rgb]) -> bytes:

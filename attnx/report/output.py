@@ -75,7 +75,7 @@ def render(document: "Document", suffix: str, t: Catalog) -> bytes:
 
     if suffix == ".json":
         return to_json(document).encode()
-    from attnx.report.build import report_view
+    from attnx.report.build import attaches_maps, report_view
     from attnx.report.html import render_html
 
     paged = suffix == ".pdf"
@@ -84,7 +84,8 @@ def render(document: "Document", suffix: str, t: Catalog) -> bytes:
         return html.encode()
     from attnx.report.pdf import render_pdf
 
-    return render_pdf(html, to_json(document), document.provenance.created)
+    twin = to_json(document, with_maps=attaches_maps(document))
+    return render_pdf(html, twin, document.provenance.created)
 
 
 @contextlib.contextmanager

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnx.encoders.records import ModelInfo, Note, Token
+from attnx.encoders.windows import Windows
 from attnx.errors import InputError, os_reason
 from attnx.findings import RULES, Finding
 from attnx.i18n import languages, load_catalog
 from attnx.report.document import FORMAT, KIND, Document, Maps, Provenance, SentenceReport
+from attnx.report.model_notes import model_notes
 from attnx.report.typography import short_text
 from attnx.report.wording import rule, statement
 from attnx.statistics import REGISTRY
@@ -70,6 +72,10 @@ def _read_model(twin: Mapping[str, Any]) -> ModelInfo:
     _require(all(_is_index(count, 1, MAXIMUM_WEIGHTS) for count in (model.layers, model.heads)), "model")
     _require(len(reach) in (0, model.layers), "reach")
     _require(all(limit is None or _is_index(limit, 0) for limits in reach for limit in limits), "reach")
+    values = [value for note in notes for value in note.values.values()]
+    _require(all(_is_number(value) or _is_text(value) for value in values), "notes")
+    for language in languages():
+        list(model_notes(model, load_catalog(language)))
     return model
 
 
@@ -82,15 +88,30 @@ def _read_sentence(twin: Mapping[str, Any], model: ModelInfo) -> SentenceReport:
     _require(all(_is_token(token, len(text)) for token in tokens), "tokens")
     size = len(tokens)
     _require(cut is None or _is_index(cut, size + 1), "truncated_from")
+    windows = _read_windows(twin.get("windows"), size)
+    _require(cut is None or windows is None, "windows")
+    rows = windows.count * size if windows else size
     return SentenceReport(
         text,
         language,
         cut,
         tokens,
-        {scope: _read_scores(scope, twin["scopes"][scope], model, size) for scope in SCOPES},
+        {scope: _read_scores(scope, twin["scopes"][scope], model, size, rows) for scope in SCOPES},
         _read_maps(twin["maps"], (model.layers, model.heads, size, size)),
         tuple(_read_finding(finding, model) for finding in twin["findings"]),
+        windows,
     )
+
+
+def _read_windows(twin: Mapping[str, Any] | None, size: int) -> Windows | None:
+    """Return how windows of `size` tokens lie; they must cover the text and no more."""
+    if twin is None:
+        return None
+    windows = Windows(**twin)
+    _require(_is_index(windows.count, 2, LARGEST_SCORE) and _is_index(windows.length, size, size), "windows")
+    _require(_is_index(windows.overlap, 0, size - 1), "windows")
+    _require(_is_index(windows.total, size + 1, windows.count * size), "windows")
+    return windows
 
 
 def _read_maps(twin: Mapping[str, Any], shape: tuple[int, ...]) -> Maps:
@@ -105,13 +126,15 @@ def _is_token(token: Token, length: int) -> bool:
     return (
         _is_text(token.text)
         and isinstance(token.special, bool)
+        and isinstance(token.unknown, bool)
         and _is_index(token.end, 0, length)
         and _is_index(token.start, 0, token.end)
         and (token.word is None or _is_index(token.word, 0))
     )
 
 
-def _read_scores(scope: str, twin: Mapping[str, Any], model: ModelInfo, size: int) -> HeadScores:
+def _read_scores(scope: str, twin: Mapping[str, Any], model: ModelInfo, size: int, rows: int) -> HeadScores:
+    """Return the scores of one scope: positions are below `size`, and no head has more than `rows` rows."""
     shape = (model.layers, model.heads)
     bounds = {
         "sink_position": (-1, size - 1),
@@ -133,7 +156,7 @@ def _read_scores(scope: str, twin: Mapping[str, Any], model: ModelInfo, size: in
             for name, value in twin["details"].items()
         },
         twin["tokens"],
-        _read_indices(twin["skipped_rows"], shape, (0, size), "skipped_rows"),
+        _read_indices(twin["skipped_rows"], shape, (0, rows), "skipped_rows"),
     )
 
 

@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import numpy as np
 
 from attnx.i18n import Catalog, html_lang
 from attnx.naming import head_name, layer_name
 from attnx.report.document import Document, SentenceReport
-from attnx.report.figures import data_uri, heatmap_png, label_frame, levels_png, overview_png
+from attnx.report.figures import block_size, data_uri, heatmap_png, label_frame, levels_png, overview_png
 from attnx.report.fonts import display_label
 from attnx.report.grids import FIGURE_SPACE, grids, number
-from attnx.report.typography import short_text
+from attnx.report.model_notes import layer_title
+from attnx.report.typography import cut_middle, short_text
 from attnx.report.views import (
     ExampleView,
     FindingView,
@@ -25,7 +27,7 @@ from attnx.report.views import (
     TableView,
     TokenView,
 )
-from attnx.report.wording import rule, statement
+from attnx.report.wording import LABEL_CHARACTERS, rule, statement, token_text
 from attnx.statistics import REGISTRY
 from attnx.statistics.scores import HeadScores
 from attnx.texts.labels import SPACE_LABEL
@@ -50,14 +52,13 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
     return SentenceView(
         heading=display_label(short_text(sentence.text, HEADING_CHARACTERS)),
         lang=html_lang(sentence.language),
-        token_intro=t.text(
-            "tokens.intro", n=len(sentence.tokens), special=sum(token.special for token in sentence.tokens)
-        ),
+        token_intro=_token_intro(sentence, t),
         token_notes=tuple(_token_notes(sentence, t)),
         tokens=tuple(
-            TokenView(i, display_label(token.text), token.special) for i, token in enumerate(sentence.tokens, start=1)
+            TokenView(i, token_text(token.text), token.special) for i, token in enumerate(sentence.tokens, start=1)
         ),
         findings=tuple(FindingView(statement(finding, t), rule(finding, t)) for finding in sentence.findings),
+        finding_notes=tuple(_finding_notes(sentence, t)),
         frame=_frame(sentence),
         scale=_scale(sentence, top, t),
         example=_example(sentence, top, t, paged=paged),
@@ -70,9 +71,10 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
             t.text("overview.alt", n=total, layers=model.layers, heads=model.heads),
         ),
         heads_title=t.text("heads.title"),
+        head_notes=tuple(_head_notes(sentence, t)),
         layers=tuple(
             LayerView(
-                t.text("heads.layer", layer=layer + 1),
+                layer_title(model, layer, t),
                 tuple(
                     tuple(
                         _head(
@@ -91,14 +93,15 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
 
 def scale_top(sentence: SentenceReport) -> float:
     """Return the weight that takes the darkest color: nearly the largest of the sentence, rounded up to 5 percent."""
-    counts = np.bincount(sentence.maps.ravel(), minlength=BYTE + 1)
+    # A layer at a time, since numpy counts in a copy of eight bytes a weight.
+    counts = np.sum([np.bincount(layer.ravel(), minlength=BYTE + 1) for layer in sentence.maps], axis=0)
     top = int(np.searchsorted(np.cumsum(counts), SCALE_QUANTILE * counts.sum())) / BYTE
     return min(1.0, max(SCALE_STEP, math.ceil(top / SCALE_STEP) * SCALE_STEP))
 
 
 def token_label(sentence: SentenceReport, position: int) -> str:
     """Return the label of the token at a position, as it can be drawn."""
-    return display_label(sentence.tokens[position].text)
+    return token_text(sentence.tokens[position].text)
 
 
 def _distinct_label(sentence: SentenceReport, position: int, t: Catalog) -> str:
@@ -106,6 +109,26 @@ def _distinct_label(sentence: SentenceReport, position: int, t: Catalog) -> str:
     label = token_label(sentence, position)
     repeated = [token.text for token in sentence.tokens].count(sentence.tokens[position].text) > 1
     return t.text("tokens.numbered", label=label, number=position + 1) if repeated else label
+
+
+def _token_intro(sentence: SentenceReport, t: Catalog) -> str:
+    special = sum(token.special for token in sentence.tokens)
+    if sentence.windows:
+        return t.text("tokens.intro_windows", special=special, **asdict(sentence.windows))
+    return t.text("tokens.intro", n=len(sentence.tokens), special=special)
+
+
+def _finding_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
+    if sentence.windows:
+        yield t.text("findings.windows", **asdict(sentence.windows))
+
+
+def _head_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
+    if sentence.windows:
+        yield t.text("heads.windows", **asdict(sentence.windows))
+    block = block_size(len(sentence.tokens))
+    if block > 1:
+        yield t.text("heads.pooled", block=block)
 
 
 def _token_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
@@ -117,12 +140,15 @@ def _token_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
     spans = [(token.start, token.end) for token in sentence.tokens if not token.special and token.text != SPACE_LABEL]
     if len(set(spans)) < len(spans):
         yield t.text("tokens.parts")
+    unknown = sum(token.unknown for token in sentence.tokens)
+    if unknown:
+        yield t.text("tokens.unknown", n=unknown)
     if len(labels) < SHORT_TEXT:
         yield t.text("tokens.short", uniform=1 / len(labels))
 
 
 def _frame(sentence: SentenceReport) -> FrameView:
-    frame = label_frame([token.text for token in sentence.tokens])
+    frame = label_frame([cut_middle(token.text, LABEL_CHARACTERS) for token in sentence.tokens])
     width = 1 + frame.row_width
     return FrameView(
         image=data_uri(frame.png),
@@ -165,15 +191,15 @@ def _head(
 
 def _example(sentence: SentenceReport, top: float, t: Catalog, *, paged: bool) -> ExampleView:
     """Explain the heatmap whose strongest weight between two different tokens of the text is largest."""
-    weights = sentence.maps.astype(np.float64) / BYTE
     special = np.array([token.special for token in sentence.tokens])
     hidden = special[:, None] | special[None, :] | np.eye(len(special), dtype=bool)
     if hidden.all():  # a text of one token: any cell will do
         hidden = np.zeros_like(hidden)
     # Above 90 percent there would be nothing left to say about the rest of the row.
-    shown = np.where(hidden | (weights > CLEAR_SHARE), weights - 1, weights)
+    shown = sentence.maps.astype(np.int16)
+    np.subtract(shown, BYTE + 1, out=shown, where=hidden | (sentence.maps > CLEAR_SHARE * BYTE))
     layer, head, query, key = (int(i) for i in np.unravel_index(int(shown.argmax()), shown.shape))
-    share = float(weights[layer, head, query, key])
+    share = float(sentence.maps[layer, head, query, key] / BYTE)
     values = {
         "head": head_name(layer, head),
         "query": _distinct_label(sentence, query, t),

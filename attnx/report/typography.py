@@ -1,4 +1,7 @@
-"""Small type work: formulas, shortened text."""
+"""Small type work: formulas, shortened text.
+
+What a report shows is bounded: WeasyPrint's time for a paragraph grows with the square of its length.
+"""
 
 import re
 
@@ -22,3 +25,11 @@ def short_text(text: str, limit: int) -> str:
     """Return `text` on one line, cut to `limit` characters with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return `text` cut to `limit` characters with an ellipsis in the middle, since a command's end says much too."""
+    if len(text) <= limit:
+        return text
+    end = limit // 3
+    return f"{text[: limit - end - 1]}…{text[-end:]}"

@@ -112,12 +112,14 @@ class SentenceView:
     token_notes: tuple[str, ...]
     tokens: tuple[TokenView, ...]
     findings: tuple[FindingView, ...]
+    finding_notes: tuple[str, ...]
     frame: FrameView
     scale: ScaleView
     example: ExampleView
     grids: tuple[GridView, ...]
     overview: OverviewView
     heads_title: str
+    head_notes: tuple[str, ...]
     layers: tuple[LayerView, ...]
     tables: tuple[TableView, ...]
 

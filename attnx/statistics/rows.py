@@ -39,7 +39,7 @@ def next_share(view: ScopeView) -> torch.Tensor:
 @row_statistic("local_share", "share", "1/T Σ_i Σ_{|i−j|≤2} p_{ij}")
 def local_share(view: ScopeView) -> torch.Tensor:
     """Attention within two tokens, the sum of p[i, j] over abs(i - j) <= 2; 0..1. Own."""
-    return (view.weights * (view.offsets.abs() <= WINDOW)).sum(-1)
+    return (view.weights * (view.offsets.abs() <= WINDOW).double()).sum(-1)
 
 
 @row_statistic("cls_share", "share", "1/T Σ_i Σ_{j∈CLS} p_{ij}", scopes=("all",))
@@ -84,7 +84,7 @@ def signed_distance(view: ScopeView) -> torch.Tensor:
 @row_statistic("right_share", "share", "1/T Σ_i Σ_{j>i} p_{ij}")
 def right_share(view: ScopeView) -> torch.Tensor:
     """Attention to later tokens, the sum of p[i, j] over j > i; 0..1, (T - 1) / 2T if uniform. Own."""
-    return (view.weights * (view.offsets > 0)).sum(-1)
+    return (view.weights * (view.offsets > 0).double()).sum(-1)
 
 
 @row_statistic("entropy", "nats", "−1/T Σ_i Σ_j p_{ij} ln p_{ij}")
@@ -93,26 +93,23 @@ def entropy(view: ScopeView) -> torch.Tensor:
 
     No smoothing; Clark's code mixes in 1e-4 of the uniform distribution first.
     """
-    smallest = torch.finfo(torch.float64).tiny
-    total = -(view.weights * view.weights.clamp(min=smallest).log()).sum(-1)
-    # Adding 0 turns the -0.0 of a row with a single key into 0.0.
-    return total + 0.0
+    return view.entropies
 
 
 @row_statistic("normalized_entropy", "number", "1/T Σ_i H_i / ln T")
 def normalized_entropy(view: ScopeView) -> torch.Tensor:
     """Entropy divided by ln of the number of keys the query can see; 0..1, undefined for one key. Own.
 
-    In a causal map query i sees the keys up to i, otherwise all; a local window is not taken into account.
+    A causal model's query sees the keys up to itself, a local layer's those in its window, any other's all of them.
     Not free of length: compare texts of similar length only.
     """
-    return torch.where(view.visible > 1, entropy(view) / view.visible.double().log(), torch.nan)
+    return torch.where(view.visible > 1, view.entropies / view.visible.double().log(), torch.nan)
 
 
 @row_statistic("effective_tokens", "tokens", "1/T Σ_i exp H_i")
 def effective_tokens(view: ScopeView) -> torch.Tensor:
     """Perplexity of a row, exp of its entropy, as a number of tokens; 1..T. Own; averaged after exp, not before."""
-    return entropy(view).exp()
+    return view.entropies.exp()
 
 
 @row_statistic("confidence", "share", "1/T Σ_i max_j p_{ij}")

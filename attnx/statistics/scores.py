@@ -1,4 +1,4 @@
-"""The record of all per-head scores of one sentence."""
+"""The record of all per-head scores of one text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SCOPES = ("all", "content")
 
 @dataclass(frozen=True)
 class HeadScores:
-    """Scores of every head over one sentence, in one scope (``all`` or ``content``).
+    """Scores of every head over one text, in one scope (``all`` or ``content``).
 
     `values` maps a statistic's name to float64 ``[layers, heads]``; NaN marks what is not defined (written as
     null). `details` holds what belongs to a score but is no score: ``sink_position``, the position in the
@@ -22,6 +22,9 @@ class HeadScores:
     the flat index ``layer * heads + head`` of the nearest head (likewise, -1); and ``within_layer_spread``, in
     nats (float64 ``[layers]``). `tokens` counts the positions in scope; `skipped_rows` the rows left out because
     their attention in scope was below 1e-6 (int64 ``[layers, heads]``).
+
+    Of a text that was measured in windows, `values` and `skipped_rows` are about the rows of all windows, each
+    counted once; `details` and `tokens` are those of the first window.
     """
 
     scope: str

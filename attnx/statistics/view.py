@@ -1,12 +1,14 @@
 """One sentence's attention as the statistics see it: in one scope, in float64, with its tokens classified."""
 
+import math
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 
-from attnx.encoders.records import AttentionMap, Encoding, Token
+from attnx.encoders.records import AttentionMap, Encoding, Reach, Token
 from attnx.errors import AttnxError
 from attnx.texts.sentence import is_visible
 
@@ -21,20 +23,24 @@ class ScopeView:
 
     `weights` is float64 ``[layers, heads, R, R]``; its rows sum to 1, and a row that does not count is all NaN.
     `valid` ``[layers, heads, R]`` tells the rows that count. `positions` ``[R]`` are the tokens' places in the
-    whole encoding, ascending. `visible` ``[R]`` counts the keys in scope that each query can see. `classes` maps
-    ``cls``, ``sep``, ``special`` and ``punctuation`` to boolean masks ``[R]``.
+    whole encoding, ascending, and `offsets` key position minus query position, float64 ``[R, R]``. `visible`
+    ``[layers, heads, R]`` counts the keys in scope that each query can look at. `classes` maps ``cls``, ``sep``,
+    ``special`` and ``punctuation`` to boolean masks ``[R]``.
     """
 
     weights: torch.Tensor
     valid: torch.Tensor
     positions: torch.Tensor
+    offsets: torch.Tensor
     visible: torch.Tensor
     classes: Mapping[str, torch.Tensor]
 
-    @property
-    def offsets(self) -> torch.Tensor:
-        """Key position minus query position, int64 ``[R, R]``."""
-        return self.positions - self.positions[:, None]
+    @cached_property
+    def entropies(self) -> torch.Tensor:
+        """Shannon entropy of every row in nats, with 0 ln 0 = 0, float64 ``[layers, heads, R]``; three ask for it."""
+        smallest = torch.finfo(torch.float64).tiny
+        # Taking it from 0 gives a row with a single key 0.0, where a minus sign would give -0.0.
+        return 0.0 - self.weights.clamp(min=smallest).log_().mul_(self.weights).sum(-1)
 
     def neighbors(self, offset: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return for each query the column of the token `offset` places on and whether it is in scope, ``[R]`` each."""
@@ -42,30 +48,39 @@ class ScopeView:
         columns = torch.searchsorted(self.positions, wanted).clamp(max=len(wanted) - 1)
         return columns, self.positions[columns] == wanted
 
-    def layers(self, size: int) -> Iterator["ScopeView"]:
-        """Split the view into views of `size` layers, the last one perhaps of fewer."""
-        for weights, valid in zip(torch.split(self.weights, size), torch.split(self.valid, size), strict=True):
-            yield replace(self, weights=weights, valid=valid)
+    def parts(self, size: int) -> Iterator["ScopeView"]:
+        """Split the view into views of `size` heads in one row, layer after layer, the last one perhaps of fewer."""
+        of_heads = (self.weights, self.valid, self.visible)
+        pieces = (torch.split(values.flatten(0, 1)[None], size, 1) for values in of_heads)
+        for weights, valid, visible in zip(*pieces, strict=True):
+            yield replace(self, weights=weights, valid=valid, visible=visible)
 
 
 def scope_view(attention: AttentionMap, scope: str) -> ScopeView:
     """Return the view of one scope: ``all`` tokens, or ``content`` without special tokens, rows renormalized.
 
     Rows are divided by their sum in float64 in both scopes, so that float32 rounding moves no bound.
-    Raises AttnxError when a row of the map is no distribution.
     """
-    check_rows(attention.weights)
     encoding = attention.encoding
     kept = [i for i, token in enumerate(encoding.tokens) if scope == "all" or not token.special]
     positions = torch.tensor(kept, dtype=torch.int64)
-    weights = attention.weights[:, :, positions][..., positions].double()
+    # A copy, in which the rows can be divided.
+    weights = _at(attention.weights, positions).to(torch.float64, copy=True, memory_format=torch.contiguous_format)
     mass = weights.sum(-1)
     valid = mass >= MINIMUM_MASS
     weights.div_(mass[..., None]).masked_fill_(~valid[..., None], torch.nan)
-    size = len(kept)
-    visible = torch.arange(1, size + 1) if is_causal(attention.weights) else torch.full((size,), size)
     classes = {name: mask[positions] for name, mask in token_classes(encoding).items()}
-    return ScopeView(weights, valid, positions, visible, classes)
+    offsets = (positions - positions[:, None]).double()
+    visible = visible_keys(offsets, attention.reach, len(weights))[:, None].expand_as(valid)
+    return ScopeView(weights, valid, positions, offsets, visible, classes)
+
+
+def _at(weights: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Return the rows and columns at ascending `positions`; a run without a gap is looked at where it is."""
+    if len(positions) == 0 or positions[-1] - positions[0] >= len(positions):
+        return weights[:, :, positions][..., positions]
+    run = slice(int(positions[0]), int(positions[-1]) + 1)
+    return weights[:, :, run, run]
 
 
 def check_rows(weights: torch.Tensor) -> None:
@@ -79,9 +94,21 @@ def check_rows(weights: torch.Tensor) -> None:
         raise AttnxError("rows_not_normalized", layer=layer + 1, head=head + 1, total=round(total, 4))
 
 
-def is_causal(weights: torch.Tensor) -> bool:
-    """Tell whether no query of any head gives weight to a later key, which is how a causal model looks."""
-    return not any(bool(layer.triu(1).any()) for layer in weights)
+def visible_keys(offsets: torch.Tensor, reach: Sequence[Reach], layers: int) -> torch.Tensor:
+    """Return how many keys in scope each query of a layer can look at, int64 ``[layers, R]``.
+
+    `offsets` is key position minus query position ``[R, R]``; `reach` says how far back and ahead a layer looks, and
+    is empty where every layer sees everything.
+    """
+    limits = reach or [(None, None)] * layers
+    return torch.stack(
+        [
+            (
+                (offsets >= -(math.inf if back is None else back)) & (offsets <= (math.inf if ahead is None else ahead))
+            ).sum(-1)
+            for back, ahead in limits
+        ]
+    )
 
 
 def token_classes(encoding: Encoding) -> dict[str, torch.Tensor]:

@@ -60,7 +60,14 @@ def test_twin_has_the_documented_shape(documents: Mapping[str, Document]) -> Non
     assert twin["provenance"]["created"] == "2023-11-14T22:13:20+00:00"  # 1,700,000,000 seconds after 1970
     (sentence,) = twin["sentences"]
     assert sentence["maps"]["shape"] == [12, 12, 16, 16]
-    assert sentence["tokens"][0] == {"text": "<s>", "start": 0, "end": 0, "special": True, "word": None}
+    assert sentence["tokens"][0] == {
+        "text": "<s>",
+        "start": 0,
+        "end": 0,
+        "special": True,
+        "word": None,
+        "unknown": False,
+    }
     weights = np.frombuffer(base64.b64decode(sentence["maps"]["data"]), np.uint8).reshape(12, 12, 16, 16)
     self_share = np.diagonal(weights, axis1=2, axis2=3).mean(2) / 255
     np.testing.assert_allclose(self_share, sentence["scopes"]["all"]["self_share"], atol=1 / 255)
