@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING
@@ -17,17 +18,30 @@ if TYPE_CHECKING:
 EPOCH_DIGITS = 11  # until the year 5138; Python counts to 9999
 
 
-def analyze(sentences: Iterable[Sentence], encoder: "Encoder", *, long: str = "cut", command: str = "") -> "Document":
+def analyze(
+    sentences: Iterable[Sentence],
+    encoder: "Encoder",
+    *,
+    long: str = "cut",
+    baseline: int | None = None,
+    command: str = "",
+) -> "Document":
     """Measure every sentence and return the document.
 
-    `long` is ``cut``, ``windows`` or ``error``: what to do with a text longer than the model takes. `command` is
-    quoted in the report as the origin of the numbers. Raises AttnxError when the model gives nothing that can be
-    measured.
+    `long` is ``cut``, ``windows`` or ``error``: what to do with a text longer than the model takes. `baseline` is the
+    seed of a random twin to measure beside the model, None for no twin. `command` is quoted in the report as the
+    origin of the numbers. Raises AttnxError when the model gives nothing that can be measured.
     """
-    from attnx.report.document import Document
+    from attnx.encoders.baseline import random_twin
+    from attnx.report.document import Baseline, Document
 
-    reports = tuple(measure(sentence, encoder, long=long) for sentence in sentences)
-    return Document(encoder.info, provenance(command), reports)
+    sentences = list(sentences)
+    reports = [measure(sentence, encoder, long=long) for sentence in sentences]
+    if baseline is not None:
+        twin = random_twin(encoder, baseline)
+        twins = [Baseline(baseline, measure(sentence, twin, long=long).scopes) for sentence in sentences]
+        reports = [replace(report, baseline=beside) for report, beside in zip(reports, twins, strict=True)]
+    return Document(encoder.info, provenance(command), tuple(reports))
 
 
 def measure(sentence: Sentence, encoder: "Encoder", *, long: str = "cut") -> "SentenceReport":
@@ -36,9 +50,9 @@ def measure(sentence: Sentence, encoder: "Encoder", *, long: str = "cut") -> "Se
     Of a text measured in windows the scores are those of all windows, the tokens and the maps those of the first.
     """
     from attnx.encoders.windows import read_windows
-    from attnx.findings import find
+    from attnx.findings import Evidence, find
     from attnx.report.document import SentenceReport, quantize
-    from attnx.statistics import merge_parts, score_part
+    from attnx.statistics import even_scores, merge_parts, score_part
 
     windows, (first, *others) = read_windows(encoder, sentence, long)
     encoding = first.encoding
@@ -49,7 +63,8 @@ def measure(sentence: Sentence, encoder: "Encoder", *, long: str = "cut") -> "Se
     for window in others:
         parts = merge_parts(parts, score_part(encoder.observe(window.encoding), window.counted))
     scopes = {scope: part.scores for scope, part in parts.items()}
-    findings = find(encoding, scopes)
+    even = even_scores(encoding, encoder.info.reach, encoder.info.layers)
+    findings = find(Evidence(encoding, scopes, even))
     return SentenceReport(
         sentence.text, sentence.language, encoding.truncated_from, encoding.tokens, scopes, maps, findings, windows
     )

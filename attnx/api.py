@@ -22,8 +22,13 @@ def load_encoder(name: str = "builtin", **options: Any) -> "Encoder":  # noqa: A
     return load(ModelRequest(name, **options))
 
 
-def analyze(*texts: str, encoder: "Encoder | str" = "builtin") -> "Document":
+def analyze(
+    *texts: str, encoder: "Encoder | str" = "builtin", long: str = "cut", baseline: int | None = None
+) -> "Document":
     """Measure every head on each text and return the document that a report is made from.
+
+    `long` is what to do with a text longer than the model takes: ``cut``, ``windows`` or ``error``. `baseline` is the
+    seed of a twin with random weights that is measured beside the model, None for no twin.
 
     ``document.sentences[i].scopes["all" | "content"].values[statistic]`` is float64 ``[layers, heads]``, NaN where
     undefined; ``.maps`` is uint8 ``[layers, heads, query, key]``; ``.findings`` are what the rules found. Raises
@@ -36,7 +41,7 @@ def analyze(*texts: str, encoder: "Encoder | str" = "builtin") -> "Document":
     if not texts:
         raise InputError("empty_text")
     sentences = [read_sentence(text) for text in texts]
-    return run(sentences, load_encoder(encoder) if isinstance(encoder, str) else encoder)
+    return run(sentences, load_encoder(encoder) if isinstance(encoder, str) else encoder, long=long, baseline=baseline)
 
 
 def save(document: "Document", path: str | Path, language: str | None = None) -> None:

@@ -42,8 +42,19 @@ class Finding:
     details: Mapping[str, int | float | str]
 
 
-Scores = Mapping[str, HeadScores]
-Rule = Callable[[Encoding, Scores], Finding | None]
+@dataclass(frozen=True)
+class Evidence:
+    """What a rule looks at: a sentence as tokens, its scores by scope, and what an even head would score.
+
+    `even` is that of `even_scores`: by scope and statistic, ``[layers, 1]``.
+    """
+
+    encoding: Encoding
+    scores: Mapping[str, HeadScores]
+    even: Mapping[str, Mapping[str, Floats]]
+
+
+Rule = Callable[[Evidence], Finding | None]
 RULES: list[Rule] = []
 
 
@@ -53,13 +64,13 @@ def rule(function: Rule) -> Rule:
     return function
 
 
-def find(encoding: Encoding, scores: Scores) -> tuple[Finding, ...]:
+def find(evidence: Evidence) -> tuple[Finding, ...]:
     """Return the findings about one sentence, strongest first.
 
-    `scores` are those of ``score_heads``, by scope. First come the rules that a head passes, by how far it is beyond
+    First come the rules that a head passes, by how far it is beyond
     the threshold; then those without a threshold, in their order; last those that no head passes.
     """
-    findings = [finding for rule in RULES if (finding := rule(encoding, scores)) is not None]
+    findings = [finding for rule in RULES if (finding := rule(evidence)) is not None]
     return tuple(sorted(findings, key=strength, reverse=True))
 
 
@@ -74,61 +85,61 @@ def strength(finding: Finding) -> float:
 
 
 @rule
-def next_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+def next_heads(evidence: Evidence) -> Finding | None:
     """More than half of the attention is on the next token; nothing is said where no head can look at it."""
-    if not scores["all"].values["next_share"].any():
+    if not evidence.scores["all"].values["next_share"].any():
         return None
-    return _majority("next_heads", scores["all"], "next_share", MAJORITY)
+    return _majority("next_heads", evidence, "next_share", MAJORITY)
 
 
 @rule
-def previous_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+def previous_heads(evidence: Evidence) -> Finding | None:
     """More than half of the attention is on the previous token."""
-    return _majority("previous_heads", scores["all"], "previous_share", MAJORITY)
+    return _majority("previous_heads", evidence, "previous_share", MAJORITY)
 
 
 @rule
-def self_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+def self_heads(evidence: Evidence) -> Finding | None:
     """More than half of the attention is on the token itself."""
-    return _majority("self_heads", scores["all"], "self_share", MAJORITY)
+    return _majority("self_heads", evidence, "self_share", MAJORITY)
 
 
 @rule
-def positional_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+def positional_heads(evidence: Evidence) -> Finding | None:
     """In at least 90 % of rows the largest weight is at one offset; ``offset`` is the strongest head's.
 
     Over the content tokens, for Voita et al. leave out the end-of-sentence token.
     """
-    rates = scores["content"].values["positional_rate"]
+    rates = evidence.scores["content"].values["positional_rate"]
     finding = _strongest("positional_heads", rates, rates >= POSITIONAL, POSITIONAL)
-    offsets = scores["content"].details["positional_offset"]
+    offsets = evidence.scores["content"].details["positional_offset"]
     return finding and _with(finding, offset=int(offsets[finding.layer, finding.head]))
 
 
 @rule
-def sink_heads(encoding: Encoding, scores: Scores) -> Finding | None:
+def sink_heads(evidence: Evidence) -> Finding | None:
     """One token takes more than 30 % of all attention.
 
     ``position`` and ``token`` are the strongest head's sink; ``common_position``, ``common_token`` and ``common_n``
     the token that is the sink of most heads, where any head passes.
     """
-    finding = _majority("sink_heads", scores["all"], "sink", SINK)
+    finding = _majority("sink_heads", evidence, "sink", SINK)
     if finding is None:
         return None
-    positions = scores["all"].details["sink_position"]
+    positions = evidence.scores["all"].details["sink_position"]
     position = int(positions[finding.layer, finding.head])
-    finding = _with(finding, position=position, token=encoding.tokens[position].text)
-    sinks = Counter(positions[scores["all"].values["sink"] > SINK].tolist())
+    finding = _with(finding, position=position, token=evidence.encoding.tokens[position].text)
+    sinks = Counter(positions[evidence.scores["all"].values["sink"] > SINK].tolist())
     if not sinks:
         return finding
     common, count = min(sinks.items(), key=lambda item: (-item[1], item[0]))
-    return _with(finding, common_position=common, common_token=encoding.tokens[common].text, common_n=count)
+    return _with(finding, common_position=common, common_token=evidence.encoding.tokens[common].text, common_n=count)
 
 
 @rule
-def pattern_classes(encoding: Encoding, scores: Scores) -> Finding | None:
+def pattern_classes(evidence: Evidence) -> Finding | None:
     """How many heads are of each pattern class; `value` is the largest share of one class."""
-    classes = pattern_class(scores["all"], encoding)
+    classes = pattern_class(evidence.scores["all"], evidence.encoding)
     if (classes < 0).any():
         return None
     counts = {name: int((classes == i).sum()) for i, name in enumerate(PATTERNS)}
@@ -139,47 +150,47 @@ def pattern_classes(encoding: Encoding, scores: Scores) -> Finding | None:
 
 
 @rule
-def near_duplicates(encoding: Encoding, scores: Scores) -> Finding | None:
+def near_duplicates(evidence: Evidence) -> Finding | None:
     """Two heads' maps are all but the same; ``partner_layer`` and ``partner_head`` are the closest head's partner."""
-    divergences = scores["all"].values["nearest_head"]
+    divergences = evidence.scores["all"].values["nearest_head"]
     finding = _strongest("near_duplicates", -divergences, divergences < NEAR_DUPLICATE, NEAR_DUPLICATE)
     if finding is None:
         return None
-    partner = int(scores["all"].details["nearest_head_index"][finding.layer, finding.head])
+    partner = int(evidence.scores["all"].details["nearest_head_index"][finding.layer, finding.head])
     layer, head = divmod(partner, divergences.shape[1])
     return _with(replace(finding, value=-finding.value), partner_layer=layer, partner_head=head)
 
 
 @rule
-def broadest_head(encoding: Encoding, scores: Scores) -> Finding | None:
+def broadest_head(evidence: Evidence) -> Finding | None:
     """Find the head that spreads its attention most evenly over the content tokens, by normalized entropy."""
-    return _strongest("broadest_head", scores["content"].values["normalized_entropy"])
+    return _strongest("broadest_head", evidence.scores["content"].values["normalized_entropy"])
 
 
 @rule
-def sharpest_head(encoding: Encoding, scores: Scores) -> Finding | None:
+def sharpest_head(evidence: Evidence) -> Finding | None:
     """Find the head that concentrates its attention on the fewest content tokens, by normalized entropy."""
-    finding = _strongest("sharpest_head", -scores["content"].values["normalized_entropy"])
+    finding = _strongest("sharpest_head", -evidence.scores["content"].values["normalized_entropy"])
     return finding and replace(finding, value=-finding.value)
 
 
 @rule
-def self_layer(encoding: Encoding, scores: Scores) -> Finding | None:
+def self_layer(evidence: Evidence) -> Finding | None:
     """Find the layer whose heads attend most to the token itself, among content tokens; ``average`` is of all heads."""
-    return _strongest_layer("self_layer", scores["content"].values["self_share"])
+    return _strongest_layer("self_layer", evidence.scores["content"].values["self_share"])
 
 
 @rule
-def distance_layer(encoding: Encoding, scores: Scores) -> Finding | None:
+def distance_layer(evidence: Evidence) -> Finding | None:
     """Find the layer whose heads look farthest, among content tokens; ``average`` is of all heads."""
-    return _strongest_layer("distance_layer", scores["content"].values["distance"])
+    return _strongest_layer("distance_layer", evidence.scores["content"].values["distance"])
 
 
-def _majority(key: str, scores: HeadScores, statistic: str, threshold: float) -> Finding | None:
-    """Return the strongest head by a share, if the text is so long that a uniform head stays below the threshold."""
-    if scores.tokens * threshold <= 1:
+def _majority(key: str, evidence: Evidence, statistic: str, threshold: float) -> Finding | None:
+    """Return the strongest head by a share, where a head that looks evenly stays below the threshold in every layer."""
+    if not (evidence.even["all"][statistic] < threshold).all():
         return None
-    shares = scores.values[statistic]
+    shares = evidence.scores["all"].values[statistic]
     return _strongest(key, shares, shares > threshold, threshold)
 
 

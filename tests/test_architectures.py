@@ -24,6 +24,7 @@ from attnx.texts.sentence import read_sentence
 DATA = Path(__file__).parent / "data/models"
 MakeModel = Callable[..., Path]
 BASE = "m01_bert_24pos.json"
+WORDS_ALONE = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]"}
 TEXT = "мама мыла раму"
 IDS = range(10, 23)
 
@@ -78,7 +79,7 @@ def test_a_text_shorter_than_the_window_is_full(load: Load) -> None:
 
 
 def test_a_decoder_is_causal_and_normalized_by_the_keys_it_sees(make_model: MakeModel) -> None:
-    encoder = load_encoder(str(make_model("m08_gpt2_causal.json", "words", {"unk_token": "[UNK]"})))
+    encoder = load_encoder(str(make_model("m08_gpt2_causal.json", "words", WORDS_ALONE)))
     assert encoder.info.causal
     assert encoder.info.reach == ((None, 0), (None, 0))
     [attention] = observe(encoder, "the cat sat")

@@ -6,8 +6,8 @@ import torch
 from numpy.typing import NDArray
 
 from attnx.encoders.records import AttentionMap, Encoding, Token
-from attnx.findings import Finding, find
-from attnx.statistics import score_heads
+from attnx.findings import Evidence, Finding, find
+from attnx.statistics import even_scores, score_heads
 from attnx.texts.sentence import Sentence
 
 SIZE = 10
@@ -22,11 +22,16 @@ def make_encoding(size: int) -> Encoding:
     return Encoding(Sentence(text, "en"), tuple(range(size)), tokens, (0,), (size - 1,), None)
 
 
+def evidence(attention: AttentionMap) -> Evidence:
+    even = even_scores(attention.encoding, attention.reach, len(attention.weights))
+    return Evidence(attention.encoding, score_heads(attention), even)
+
+
 def found(heads: list[list[Matrix]]) -> dict[str, Finding]:
     """Return the findings about a map given as its layers' lists of heads."""
     weights = torch.tensor(np.array(heads), dtype=torch.float32)
     attention = AttentionMap(make_encoding(weights.shape[-1]), weights)
-    return {finding.key: finding for finding in find(attention.encoding, score_heads(attention))}
+    return {finding.key: finding for finding in find(evidence(attention))}
 
 
 def broad(seed: int) -> Matrix:

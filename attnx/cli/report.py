@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @model_options
 @long_option
+@click.option("--baseline", type=click.Choice(["random"]), help=help_text("baseline"))
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help=help_text("seed"))
 @language_option
 @output_option
 def report(
     texts: tuple[str, ...],
     request: "ModelRequest",
     long: str,
+    baseline: str | None,
+    seed: int,
     language: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -51,7 +55,8 @@ def report(
     with stage("measuring"):
         from attnx.analysis import analyze
 
-        document = analyze(sentences, encoder, long=long, command=command_line())
+        twin = seed if baseline else None
+        document = analyze(sentences, encoder, long=long, baseline=twin, command=command_line())
     from attnx.report.build import notices
 
     for message in notices(document, catalog):

@@ -25,7 +25,6 @@ FACT_CHARACTERS = 300  # of a command, which may quote a long text; the JSON hol
 CHARACTERS_LISTED = 40
 HIGHLIGHTS = 3
 PATTERN_SIZE = 6
-SENTENCE_PARTS = ("tokens", "findings", "reading", "maps", "overview", "heads", "table")
 CLOSING_PARTS = ("definitions", "limits", "provenance")
 
 
@@ -109,7 +108,7 @@ def _contents(sentences: tuple[SentenceView, ...], many: bool, t: Catalog) -> It
             yield EntryView(f"s{index}", sentence.heading)
             continue
         titles = {"overview": sentence.overview.title, "heads": sentence.heads_title}
-        for part in SENTENCE_PARTS:
+        for part in sentence.parts:
             yield EntryView(f"{part}-{index}", titles.get(part) or t.text(f"{part}.title"))
     for part in CLOSING_PARTS:
         yield EntryView(part, t.text(f"{part}.title"))

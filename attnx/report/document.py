@@ -35,6 +35,14 @@ class Provenance:
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """The scores that the same sentence has under a twin of the model with random weights, drawn from `seed`."""
+
+    seed: int
+    scopes: Mapping[str, HeadScores]
+
+
+@dataclass(frozen=True)
 class SentenceReport:
     """One sentence with its scores, its findings (strongest first) and its maps.
 
@@ -51,6 +59,7 @@ class SentenceReport:
     maps: Maps
     findings: tuple[Finding, ...]
     windows: Windows | None = None
+    baseline: Baseline | None = None
 
     @property
     def size(self) -> int:
@@ -102,6 +111,7 @@ def _sentence_twin(sentence: SentenceReport, with_maps: bool) -> dict[str, Any]:
         "scopes": {name: _scores_twin(scores) for name, scores in sentence.scopes.items()},
         "maps": maps if with_maps else None,
         "findings": [_finding_twin(finding) for finding in sentence.findings],
+        "baseline": _baseline_twin(sentence.baseline) if sentence.baseline else None,
     }
 
 
@@ -112,6 +122,11 @@ def _scores_twin(scores: HeadScores) -> dict[str, Any]:
         "tokens": scores.tokens,
         "skipped_rows": plain(scores.skipped_rows),
     }
+
+
+def _baseline_twin(baseline: Baseline) -> dict[str, Any]:
+    scopes = {name: _scores_twin(scores) for name, scores in baseline.scopes.items()}
+    return {"kind": "random", "seed": baseline.seed, "scopes": scopes}
 
 
 def _finding_twin(finding: Finding) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from attnx.encoders.windows import Windows
 from attnx.errors import InputError, os_reason
 from attnx.findings import RULES, Finding
 from attnx.i18n import languages, load_catalog
-from attnx.report.document import FORMAT, KIND, Document, Maps, Provenance, SentenceReport
+from attnx.report.document import FORMAT, KIND, Baseline, Document, Maps, Provenance, SentenceReport
 from attnx.report.model_notes import model_notes
 from attnx.report.typography import short_text
 from attnx.report.wording import rule, statement
@@ -25,6 +25,7 @@ from attnx.statistics.scores import SCOPES, Floats, HeadScores
 
 SOURCES = ("builtin", "hub", "local")  # of a model
 REASON_CHARACTERS = 120
+LARGEST_SEED = 2**63 - 1
 LARGEST_SCORE = 1e9  # tokens, nats and shares stay far below; more cannot be written out
 MAXIMUM_WEIGHTS = 2**30  # of the maps in a file: 512 tokens take 38 million for 144 heads
 
@@ -100,7 +101,16 @@ def _read_sentence(twin: Mapping[str, Any], model: ModelInfo) -> SentenceReport:
         _read_maps(twin["maps"], (model.layers, model.heads, size, size)),
         tuple(_read_finding(finding, model) for finding in twin["findings"]),
         windows,
+        _read_baseline(twin.get("baseline"), model, size, rows),
     )
+
+
+def _read_baseline(twin: Mapping[str, Any] | None, model: ModelInfo, size: int, rows: int) -> Baseline | None:
+    if twin is None:
+        return None
+    _require(twin["kind"] == "random" and _is_index(twin["seed"], 0, LARGEST_SEED), "baseline")
+    scopes = {scope: _read_scores(scope, twin["scopes"][scope], model, size, rows) for scope in SCOPES}
+    return Baseline(twin["seed"], scopes)
 
 
 def _read_windows(twin: Mapping[str, Any] | None, size: int) -> Windows | None:

@@ -6,8 +6,10 @@ from dataclasses import asdict
 
 import numpy as np
 
+from attnx.encoders.records import ModelInfo
 from attnx.i18n import Catalog, html_lang
 from attnx.naming import head_name, layer_name
+from attnx.report.comparison import comparison_view
 from attnx.report.document import Document, SentenceReport
 from attnx.report.figures import block_size, data_uri, heatmap_png, label_frame, levels_png, overview_png
 from attnx.report.fonts import display_label
@@ -33,11 +35,14 @@ from attnx.statistics.scores import HeadScores
 from attnx.texts.labels import SPACE_LABEL
 
 SHORT_TEXT = 12  # tokens; below, what chance gives is large enough to mislead
+SHORT_CAUSAL_TEXT = 48  # the same for a model in which the first tokens see few others
 SCALE_QUANTILE = 0.995  # of all weights; the few above it share the darkest color
 SCALE_STEP = 0.05
 CLEAR_SHARE = 0.9
 HEADING_CHARACTERS = 120
 BYTE = 255
+# The sections of a sentence, in their order.
+PARTS = ("tokens", "findings", "reading", "maps", "baseline", "overview", "heads", "table")
 HEADS_IN_ROW = 3  # on paper
 # In mm: what a heatmap with its labels may take of a page that shows three by four.
 PAPER_WIDTH, PAPER_HEIGHT = 56.0, 51.5
@@ -53,7 +58,7 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
         heading=display_label(short_text(sentence.text, HEADING_CHARACTERS)),
         lang=html_lang(sentence.language),
         token_intro=_token_intro(sentence, t),
-        token_notes=tuple(_token_notes(sentence, t)),
+        token_notes=tuple(_token_notes(sentence, model, t)),
         tokens=tuple(
             TokenView(i, token_text(token.text), token.special) for i, token in enumerate(sentence.tokens, start=1)
         ),
@@ -87,7 +92,9 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
             )
             for layer in range(model.layers)
         ),
+        comparison=comparison_view(sentence, sentence.baseline, t) if sentence.baseline else None,
         tables=tuple(_table(scores, t) for scores in sentence.scopes.values()),
+        parts=tuple(part for part in PARTS if part != "baseline" or sentence.baseline),
     )
 
 
@@ -131,7 +138,7 @@ def _head_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
         yield t.text("heads.pooled", block=block)
 
 
-def _token_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
+def _token_notes(sentence: SentenceReport, model: ModelInfo, t: Catalog) -> Iterator[str]:
     labels = [token.text for token in sentence.tokens]
     if any(token.special for token in sentence.tokens):
         yield t.text("tokens.special")
@@ -143,7 +150,9 @@ def _token_notes(sentence: SentenceReport, t: Catalog) -> Iterator[str]:
     unknown = sum(token.unknown for token in sentence.tokens)
     if unknown:
         yield t.text("tokens.unknown", n=unknown)
-    if len(labels) < SHORT_TEXT:
+    if model.causal and len(labels) < SHORT_CAUSAL_TEXT:
+        yield t.text("tokens.short_causal", uniform=sum(1 / i for i in range(1, len(labels) + 1)) / len(labels))
+    elif len(labels) < SHORT_TEXT:
         yield t.text("tokens.short", uniform=1 / len(labels))
 
 

@@ -92,6 +92,16 @@ class TableView:
 
 
 @dataclass(frozen=True)
+class ComparisonView:
+    """The model beside its twin with random weights."""
+
+    intro: str
+    columns: tuple[str, ...]
+    rows: tuple[RowView, ...]
+    note: str
+
+
+@dataclass(frozen=True)
 class OverviewView:
     """All heads in one picture, with the names of its columns and rows."""
 
@@ -121,7 +131,9 @@ class SentenceView:
     heads_title: str
     head_notes: tuple[str, ...]
     layers: tuple[LayerView, ...]
+    comparison: ComparisonView | None
     tables: tuple[TableView, ...]
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True)

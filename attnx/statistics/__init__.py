@@ -1,5 +1,6 @@
 """Every per-head statistic: the registry, the scores of one sentence, the pattern classes."""
 
+from attnx.statistics.even import even_scores
 from attnx.statistics.merging import PartScores, merge_parts
 from attnx.statistics.patterns import PATTERN_THRESHOLDS, PATTERNS, PatternThresholds, pattern_class
 from attnx.statistics.registry import REGISTRY, MapStatistic, RowStatistic, Statistic, map_statistic, row_statistic
@@ -19,6 +20,7 @@ __all__ = [
     "RowStatistic",
     "ScopeView",
     "Statistic",
+    "even_scores",
     "map_statistic",
     "merge_parts",
     "pattern_class",

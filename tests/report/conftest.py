@@ -7,14 +7,14 @@ import torch
 from attnx.analysis import analyze
 from attnx.encoders.encoder import Encoder
 from attnx.encoders.records import AttentionMap, ModelInfo
-from attnx.findings import find
+from attnx.findings import Evidence, find
 from attnx.i18n import load_catalog
 from attnx.report.build import report_view
 from attnx.report.document import Document, Provenance, SentenceReport, quantize, to_json
 from attnx.report.html import render_html
 from attnx.report.pdf import render_pdf
 from attnx.report.views import ReportView
-from attnx.statistics import score_heads
+from attnx.statistics import even_scores, score_heads
 from attnx.texts.sentence import read_sentence
 
 # 16 tokens each, the special ones included.
@@ -70,7 +70,7 @@ def make_document(encoder: Encoder) -> MakeDocument:
         weights = np.random.default_rng(7).dirichlet(np.full(size, 0.3), (layers, heads, size)).astype(np.float32)
         attention = AttentionMap(encoding, torch.from_numpy(weights))
         scopes = score_heads(attention)
-        findings = find(encoding, scopes)
+        findings = find(Evidence(encoding, scopes, even_scores(encoding, (), layers)))
         return SentenceReport(
             sentence.text, sentence.language, None, encoding.tokens, scopes, quantize(weights), findings
         )
