@@ -94,6 +94,8 @@ def test_a_window_that_is_too_long_to_try_limits_the_text(load: Load) -> None:
     )
     assert encoder.info.causal
     assert encoder.max_tokens == 2000
+    around = load(model_type="modernbert", local_attention=3000, max_position_embeddings=4000)
+    assert (around.info.reach, around.max_tokens) == ((), 1500)
 
 
 def test_longformer_is_put_back_into_tokens_by_tokens(make_model: MakeModel) -> None:
@@ -194,6 +196,8 @@ def test_half_precision_on_request_still_gives_rows_of_one_in_float32(make_model
     assert attention.weights.dtype == torch.float32
     torch.testing.assert_close(attention.weights.sum(-1), torch.ones(2, 2, 5), rtol=0, atol=1e-6)
     torch.testing.assert_close(attention.weights, exact.weights, rtol=0, atol=2e-2)
+    assert [(note.key, note.values) for note in half.info.notes] == [("half_precision", {"dtype": dtype})]
+    assert (half.info.computed_in, full.info.computed_in) == (dtype, "float32")
 
 
 def test_layers_of_a_model_are_read_from_the_weights_not_the_configuration(load: Load) -> None:

@@ -14,6 +14,7 @@ from attnx.encoders.baseline import random_twin
 from attnx.encoders.encoder import Encoder
 from attnx.i18n import load_catalog
 from attnx.report.build import report_view
+from attnx.report.document import to_json
 from attnx.report.html import render_html
 from attnx.report.reading import from_json
 from attnx.statistics import REGISTRY, even_scores, score_heads
@@ -99,6 +100,26 @@ def test_what_an_even_causal_head_does_is_no_finding(make_model: Callable[..., P
     assert shares == pytest.approx(11 / 18, abs=0.02)
     keys = {finding.key.removesuffix("_none") for finding in document.sentences[0].findings}
     assert not keys & {"self_heads", "sink_heads", "next_heads"}
+
+
+@pytest.mark.parametrize("language", ["zh", "ru", "en"])
+def test_a_report_says_in_what_the_model_computed(make_model: Callable[..., Path], language: str) -> None:
+    t = load_catalog(language)
+    encoder = attnx.load_encoder(str(make_model("m01_bert_24pos.json")), dtype="bfloat16")
+    twin = from_json(to_json(attnx.analyze("the cat sat", encoder=encoder)))
+    view = report_view(twin, t)
+    assert view.notices == (t.text("model_notes.half_precision", dtype="bfloat16"),)
+    facts = {fact.label: fact.value for fact in view.provenance}
+    assert "bfloat16" in facts[t.text("provenance.computation")]
+    assert facts[t.text("provenance.dtype")] == "float32"  # what is stored is another thing
+
+
+@pytest.mark.parametrize("language", ["zh", "ru", "en"])
+def test_a_report_says_that_the_encoder_of_two_parts_is_shown(make_model: Callable[..., Path], language: str) -> None:
+    t = load_catalog(language)
+    encoder = attnx.load_encoder(str(make_model("m07_t5.json")))
+    view = report_view(attnx.analyze("the cat sat", encoder=encoder), t)
+    assert view.notices == (t.text("model_notes.encoder_only"),)
 
 
 @pytest.mark.parametrize("language", ["zh", "ru", "en"])

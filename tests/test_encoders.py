@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -101,10 +102,17 @@ def test_dropout_is_off_and_two_runs_are_identical(make_model: MakeModel) -> Non
     assert torch.equal(first, weights(encoder, TEXT))
 
 
-@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
-def test_attention_is_eager_whatever_the_configuration_says(make_model: MakeModel, key: str) -> None:
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"attn_implementation": "sdpa"},
+        {"_attn_implementation": "sdpa"},
+        {"output_attentions": True},
+    ],
+)
+def test_attention_is_eager_whatever_the_configuration_says(make_model: MakeModel, stored: dict[str, Any]) -> None:
     folder = make_model("m01_bert_24pos.json")
-    config = json.loads((folder / "config.json").read_text()) | {key: "sdpa"}
+    config = json.loads((folder / "config.json").read_text()) | stored
     (folder / "config.json").write_text(json.dumps(config))
     assert weights(load_encoder(str(folder)), TEXT).shape == (2, 2, 5, 5)
 
@@ -155,10 +163,11 @@ def test_a_tokenizer_without_padding_or_frame_works(make_model: MakeModel) -> No
     folder = make_model("m01_bert_24pos.json", "words", stored)
     encoder = load_encoder(str(folder))
     assert encoder.model.get_input_embeddings().num_embeddings == 64
-    for text in ("the", "the cat", "the cat sat"):
-        encoding = encoder.encode(read_sentence(text))
-        assert [token.text for token in encoding.tokens] == text.split()
+    encodings = [encoder.encode(read_sentence(text)) for text in ("the", "the cat", "the cat sat")]
+    for encoding, together in zip(encodings, encoder.observe_batch(encodings), strict=True):
+        assert [token.text for token in encoding.tokens] == encoding.sentence.text.split()
         assert (encoding.cls, encoding.sep) == ((), ())
+        torch.testing.assert_close(together.weights, encoder.observe(encoding).weights, rtol=0, atol=1e-6)
     assert weights(encoder, "the cat sat").shape == (2, 2, 3, 3)
 
 

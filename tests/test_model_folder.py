@@ -13,6 +13,7 @@ from transformers import AutoModel
 
 from attnx import load_encoder
 from attnx.encoders.encoder import Encoder
+from attnx.encoders.folder import TEXT_LIMIT
 from attnx.encoders.names import find_folder
 from attnx.encoders.records import ModelRequest
 from attnx.errors import InputError
@@ -71,6 +72,21 @@ def swap_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
 
 
+def change(**settings: Any) -> Callable[[Path], object]:
+    """Change settings of the configuration."""
+
+    def damage(folder: Path) -> None:
+        stored = json.loads((folder / "config.json").read_text()) | settings
+        (folder / "config.json").write_text(json.dumps(stored))
+
+    return damage
+
+
+def make_huge(folder: Path) -> None:
+    with (folder / "tokenizer.json").open("r+b") as file:
+        file.truncate(TEXT_LIMIT + 1)  # takes no room on the disk
+
+
 def config(content: bytes) -> Callable[[Path], object]:
     return lambda folder: (folder / "config.json").write_bytes(content)
 
@@ -89,6 +105,14 @@ def config(content: bytes) -> Callable[[Path], object]:
         (config(b" " * 10_000_001), "model_bad_config", "config.json"),
         (drop_tokenizer, "tokenizer", "tokenizer"),
         (swap_tokenizer, "tokenizer_misfit", "64"),
+        (change(num_hidden_layers=10**6), "model_too_deep", "2,000"),
+        (change(text_config={"n_layer": 10**12}), "model_too_deep", "2,000"),
+        (make_huge, "model_file_too_large", "tokenizer.json"),
+        (change(num_hidden_layers="two"), "model_unknown_type", "expected int"),
+        (change(hidden_size=10**9), "model_mismatched", "config.json"),
+        (change(quantization_config={"quant_method": "none-that-is-known"}), "model_quantized", "quantized"),
+        (change(model_type="dpr", architectures=["DPRConfig"]), "model_incomplete", "missing"),
+        (change(model_type="dpr", architectures=["torch"]), "model_incomplete", "missing"),
     ],
     ids=[
         "short weights",
@@ -102,6 +126,14 @@ def config(content: bytes) -> Callable[[Path], object]:
         "huge",
         "no words",
         "misfit",
+        "deep model",
+        "deep part",
+        "huge tokenizer",
+        "layers in words",
+        "other sizes",
+        "unknown quantization",
+        "class of a configuration",
+        "no class",
     ],
 )
 def test_a_broken_folder_is_refused_with_what_is_wrong(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ import torch
 from attnx.encoders.adapters import Adapter
 from attnx.encoders.quiet import quiet
 
-WANTED = {"output_attentions": True, "return_dict": True}
+WEIGHTS_TOO = {"output_attentions": True}
 
 
 def attend(
@@ -20,8 +20,21 @@ def attend(
     """Return the weights of every layer, ``[batch, heads, query, key]``, for the token ids of each text.
 
     Texts are padded on the right to the length T of the longest; rows and columns of padding mean nothing. The
-    tensors are the model's own, on its device and in its type, and not checked.
+    tensors are the model's own, on its device and in its type, and not checked. Raises what the model raises, and
+    MemoryError when there is too little memory.
     """
+    output = forward(model, adapter, texts, languages, WEIGHTS_TOO)
+    return list(adapter.attentions(output, max(map(len, texts))))
+
+
+def forward(
+    model: torch.nn.Module,
+    adapter: Adapter,
+    texts: Sequence[Sequence[int]],
+    languages: Sequence[str],
+    options: Mapping[str, Any],
+) -> Any:  # noqa: ANN401 - the output of a transformers model
+    """Run the model once over the token ids of each text, with further `options` of its own; see `attend`."""
     size = max(map(len, texts))
     device = next(model.parameters()).device
     padding = _padding_id(model)
@@ -32,14 +45,19 @@ def attend(
         "input_ids": ids,
         "attention_mask": mask,
         **adapter.inputs(config, ids, languages),
-        **WANTED,
+        **options,
+        "return_dict": True,
     }
     taken = inspect.signature(model.forward).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
         inputs = {name: value for name, value in inputs.items() if name in taken}
-    with torch.inference_mode(), quiet():
-        output = model(**inputs)
-    return list(adapter.attentions(output, size))
+    try:
+        with torch.inference_mode(), quiet():
+            return model(**inputs)
+    except RuntimeError as error:
+        if isinstance(error, torch.OutOfMemoryError) or "allocate" in str(error):
+            raise MemoryError from error  # torch has no type of its own for the processor's memory
+        raise
 
 
 def _padding_id(model: torch.nn.Module) -> int:

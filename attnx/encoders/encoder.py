@@ -70,8 +70,6 @@ class Encoder:
         try:
             layers = attend(self.model, self.adapter, [encoding.ids for encoding in encodings], languages)
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
-            if isinstance(error, torch.OutOfMemoryError) or "allocate" in str(error):
-                raise MemoryError from error  # torch has no type of its own for the processor's memory
             reason = first_line(error)
             raise AttnxError("forward_failed", type=self.info.type, tokens=max(sizes), reason=reason) from error
         check_shapes(layers, len(sizes), max(sizes), self.info.type)

@@ -1,6 +1,7 @@
 """What a model folder has to hold: a configuration, safe weights, no code of its own. Or one clear refusal."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -14,6 +15,12 @@ SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "*.spm")
 JSON_LIMIT = 10_000_000  # bytes; a configuration is a few kB, a list of weight files at most a few MB
+# What else transformers reads whole; the largest vocabularies take about 40 MB.
+TEXT_FILES = ("*.json", "*.txt", "*.model", "*.spm", "*.jinja")
+TEXT_LIMIT = 100_000_000  # bytes
+# The deepest models have about 150. A million would be built for minutes before the weights are looked at.
+LAYERS_LIMIT = 2000
+REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,7 @@ def check_folder(folder: ModelFolder) -> None:
     if not folder.path.is_dir():
         raise InputError("model_not_a_folder", path=folder.name)
     check_code(folder)
+    _check_bounds(folder)
     _check_weights(folder)
 
 
@@ -75,8 +83,33 @@ def has_tokenizer(path: Path) -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what a library says, cut to a length that can be read; its type if it says nothing."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    """Return the first line of what a library says, cut to a length that can be read; its type if it says nothing.
+
+    A first line that ends in a colon says nothing without the next.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])[:REASON_CHARACTERS]
+
+
+def _check_bounds(folder: ModelFolder) -> None:
+    """Refuse a folder that would keep transformers busy for minutes: too many layers, a text file too large."""
+    layers = max(_layer_counts(read_config(folder.path, folder.name)), default=0)
+    if layers > LAYERS_LIMIT:
+        raise InputError("model_too_deep", path=folder.name, limit=LAYERS_LIMIT)
+    for file in (file for pattern in TEXT_FILES for file in folder.path.glob(pattern)):
+        if file.is_file() and file.stat().st_size > TEXT_LIMIT:
+            raise InputError("model_file_too_large", path=folder.name, file=file.name, limit=TEXT_LIMIT // 10**6)
+
+
+def _layer_counts(config: dict[str, Any]) -> Iterator[int]:
+    """Yield every number of layers in a configuration and in the configurations inside it."""
+    parts = [config]
+    while parts:
+        for name, value in parts.pop().items():
+            if isinstance(value, dict):
+                parts.append(value)
+            elif isinstance(value, int) and name.endswith(("layer", "layers")):
+                yield value
 
 
 def _check_weights(folder: ModelFolder) -> None:

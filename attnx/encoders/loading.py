@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnx.encoders.folder import BUILTIN
@@ -31,4 +32,5 @@ def load_encoder(request: ModelRequest) -> Encoder:
 
     model, tokenizer, info = load_builtin()
     model.to(device, getattr(torch, request.dtype))
+    info = replace(info, notes=request.notes)
     return Encoder(model, tokenizer, info, tokenizer.model_max_length, Adapter())

@@ -44,6 +44,8 @@ def find_text_part(
             if error.key != "no_attentions":
                 raise
             first = first or error
+        except MemoryError:
+            raise
         except Exception as error:  # whatever a model raises that wants more than text
             first = first or error
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +33,15 @@ class Pieces:
     names: tuple[str | None, ...]
 
 
-def cut_text(tokenizer: PreTrainedTokenizerBase, text: str) -> Pieces:
-    """Return the text as the tokenizer cuts it, its special tokens around it.
+def cut_texts(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[Pieces]:
+    """Return each text as the tokenizer cuts it, its special tokens around it.
 
     A special token that the text spells, such as ``</s>``, is cut like any other text. Where a tokenizer finds it all
     the same, because it is a piece of the vocabulary like the others, it is cut in two before.
     """
-    return _cut_fast(tokenizer, text) if tokenizer.is_fast else _cut_python(tokenizer, text)
+    if tokenizer.is_fast:
+        return _cut_fast(tokenizer, list(texts))
+    return [_cut_python(tokenizer, text) for text in texts]
 
 
 def python_frame(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
@@ -49,20 +52,30 @@ def python_frame(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[in
     return framed[:at], framed[at + 1 :]
 
 
-def _cut_fast(tokenizer: Any, text: str) -> Pieces:  # noqa: ANN401 - the attributes of a fast tokenizer
+def _cut_fast(tokenizer: Any, texts: list[str]) -> list[Pieces]:  # noqa: ANN401 - the attributes of a fast tokenizer
     # Not verbose: the length is dealt with elsewhere, and transformers would write about it to the terminal.
     options = {"split_special_tokens": True, "return_special_tokens_mask": True, "verbose": False}
-    found = tokenizer(text, **options).encodings[0]
+    found = tokenizer(texts, **options).encodings
     symbols = [symbol for symbol in tokenizer.all_special_tokens if len(symbol) > 1]
     reserved = set(tokenizer.convert_tokens_to_ids(symbols)) - {tokenizer.unk_token_id}
-    if any(i in reserved and not mark for i, mark in zip(found.ids, found.special_tokens_mask, strict=True)):
+
+    def spelled(one: Any) -> bool:  # noqa: ANN401 - tokenizers has no types
+        return any(i in reserved and not mark for i, mark in zip(one.ids, one.special_tokens_mask, strict=True))
+
+    again = [place for place, one in enumerate(found) if spelled(one)]
+    if again:
         backend = tokenizer.backend_tokenizer
         before = backend.pre_tokenizer
         backend.pre_tokenizer = _symbol_cutter(symbols, before)
         try:
-            found = tokenizer(text, **options).encodings[0]
+            better = tokenizer([texts[place] for place in again], **options).encodings
         finally:
             backend.pre_tokenizer = before
+        found = [better[again.index(place)] if place in again else one for place, one in enumerate(found)]
+    return [_pieces(one) for one in found]
+
+
+def _pieces(found: Any) -> Pieces:  # noqa: ANN401 - tokenizers has no types
     return Pieces(
         tuple(found.ids),
         tuple(found.tokens),

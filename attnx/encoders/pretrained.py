@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -18,6 +19,8 @@ from attnx.encoders.tokenizing import load_tokenizer
 from attnx.errors import InputError
 
 T = TypeVar("T")
+
+MISMATCH = "ignore_mismatched_sizes"  # the option that transformers offers; its reason is a table that it logs
 
 
 def load_pretrained(folder: ModelFolder, device: torch.device) -> Encoder:
@@ -42,7 +45,7 @@ def load_pretrained(folder: ModelFolder, device: torch.device) -> Encoder:
         found.heads,
         stored_dtype(config),
         found.reach,
-        found.notes,
+        (*folder.request.notes, *found.notes),
     )
     return Encoder(part, tokenizer, info, found.limit, adapter, found.apart)
 
@@ -58,6 +61,7 @@ def _load_model(folder: ModelFolder) -> tuple[Config, torch.nn.Module, set[str]]
         raise InputError(REFUSED[config.model_type], type=config.model_type)
     adapter = adapter_for(config.model_type)
     adapter.configure(config)
+    config.architectures = config.architectures or []  # where a type has several bare models, AutoModel goes over them
 
     def load() -> tuple[torch.nn.Module, dict[str, Any]]:
         loaded: tuple[torch.nn.Module, dict[str, Any]] = model_class(config, adapter).from_pretrained(
@@ -72,6 +76,9 @@ def _load_model(folder: ModelFolder) -> tuple[Config, torch.nn.Module, set[str]]
         return loaded
 
     model, loading = _or_refuse("model_not_loadable", folder.name, load)
+    # A method that transformers does not know is skipped with a note, and the integers are taken for weights.
+    if getattr(config, "quantization_config", None) and not hasattr(model, "hf_quantizer"):
+        raise InputError("model_quantized", path=folder.name)
     return config, model, set(loading["missing_keys"])
 
 
@@ -83,8 +90,10 @@ def model_class(config: Config, adapter: Adapter) -> Any:  # noqa: ANN401 - a tr
     if known and not adapter.as_saved:
         return transformers.AutoModel
     modeling = type(config).__module__.replace(".configuration_", ".modeling_")
-    saved = (config.architectures or ["none"])[0]
-    return getattr(importlib.import_module(modeling), saved, transformers.AutoModel)
+    saved = getattr(importlib.import_module(modeling), (config.architectures or ["none"])[0], None)
+    # The name comes from the folder, and a module has much else: functions, configurations, other modules.
+    usable = inspect.isclass(saved) and issubclass(saved, transformers.PreTrainedModel)
+    return saved if usable else transformers.AutoModel
 
 
 def _or_refuse(key: str, name: str, load: Callable[[], T]) -> T:
@@ -92,6 +101,8 @@ def _or_refuse(key: str, name: str, load: Callable[[], T]) -> T:
     try:
         return load()
     except Exception as error:
+        if MISMATCH in str(error):
+            raise InputError("model_mismatched", path=name) from error
         raise InputError(key, path=name, reason=first_line(error)) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 # How many places back and ahead of itself a token of a layer can look; None is no limit.
 Reach = tuple[int | None, int | None]
+FULL_PRECISION = "float32"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class ModelRequest:
     allow_pickle: bool = False
     device: str = "auto"
     dtype: str = "float32"
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader must know of a model that was asked for in this way: that its weights are rounded."""
+        return () if self.dtype == FULL_PRECISION else (Note("half_precision", {"dtype": self.dtype}),)
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,12 @@ class ModelInfo:
     def causal(self) -> bool:
         """Tell whether no token can look at a later one."""
         return bool(self.reach) and all(ahead == 0 for _back, ahead in self.reach)
+
+    @property
+    def computed_in(self) -> str:
+        """The type that the model computed its attention in."""
+        given = (str(note.values["dtype"]) for note in self.notes if note.key == "half_precision")
+        return next(given, FULL_PRECISION)
 
 
 @dataclass(frozen=True)
@@ -101,6 +114,12 @@ class Encoding:
     cls: tuple[int, ...]
     sep: tuple[int, ...]
     truncated_from: int | None
+
+    # Cached, which lets a subclass that knows it beforehand set it.
+    @cached_property
+    def special(self) -> tuple[bool, ...]:
+        """Which tokens are special ``[T]``."""
+        return tuple(token.special for token in self.tokens)
 
 
 @dataclass(frozen=True)

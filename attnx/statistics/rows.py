@@ -96,7 +96,7 @@ def entropy(view: ScopeView) -> torch.Tensor:
     return view.entropies
 
 
-@row_statistic("normalized_entropy", "number", "1/T Σ_i H_i / ln T")
+@row_statistic("normalized_entropy", "number", "1/T Σ_i H_i / ln V_i")
 def normalized_entropy(view: ScopeView) -> torch.Tensor:
     """Entropy divided by ln of the number of keys the query can see; 0..1, undefined for one key. Own.
 

@@ -4,7 +4,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 
@@ -125,5 +125,11 @@ def token_classes(encoding: Encoding) -> dict[str, torch.Tensor]:
 
 def is_punctuation(token: Token, text: str) -> bool:
     """Tell whether every visible character of the token's span is of Unicode category P; special tokens are not."""
-    visible = [character for character in text[token.start : token.end] if is_visible(character)]
-    return not token.special and bool(visible) and all(unicodedata.category(c)[0] == "P" for c in visible)
+    return not token.special and only_punctuation(text[token.start : token.end])
+
+
+@lru_cache(1 << 16)
+def only_punctuation(part: str) -> bool:
+    """Tell whether every visible character of a part of a text, of which there is one, is of Unicode category P."""
+    visible = [character for character in part if is_visible(character)]
+    return bool(visible) and all(unicodedata.category(c)[0] == "P" for c in visible)
