@@ -14,11 +14,10 @@ from attnx.cli.writing import write_all
 @output_option
 def render(saved: Path, language: str | None, outputs: tuple[Path, ...]) -> None:
     """Read the report's JSON and write it again."""
+    from attnx.report.corpus.reading import read_report
     from attnx.report.output import check_outputs, default_path
-    from attnx.report.reading import read_document
 
-    document = read_document(saved)
-    first = document.sentences[0]
-    outputs = outputs or (default_path(first.text),)
+    report = read_report(saved)
+    outputs = outputs or (default_path(report.name),)
     check_outputs(outputs)
-    write_all(document, outputs, catalog_for(language, first.language))
+    write_all(report, outputs, catalog_for(language, report.language))

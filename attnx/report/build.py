@@ -1,13 +1,14 @@
 """From the document to the views of one language: what is said once, and the frame around the sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 
 import numpy as np
 
+from attnx.encoders.records import ModelInfo
 from attnx.i18n import Catalog
-from attnx.report.document import Document
+from attnx.report.document import Document, Provenance
 from attnx.report.figures import HEATMAP_CELLS, block_size, data_uri, heatmap_png, scale_bar_png
 from attnx.report.fonts import display_label, missing_characters
 from attnx.report.grids import color_classes
@@ -38,11 +39,13 @@ def report_view(document: Document, t: Catalog, *, paged: bool = False) -> Repor
     shown = highlights(document, t)
     return ReportView(
         title=title,
+        eyebrow=t.text("report.eyebrow"),
         heading=heading,
+        heading_lang="" if many else sentences[0].lang,
         subtitle=_subtitle(document, t),
         summary=" ".join(shown),
         keywords=t.text("report.keywords"),
-        footer=t.text("report.footer", model=model_name(document, t), version=document.provenance.attnx),
+        footer=t.text("report.footer", model=model_name(document.model, t), version=document.provenance.attnx),
         version=document.provenance.attnx,
         created=document.provenance.created,
         many=many,
@@ -53,7 +56,7 @@ def report_view(document: Document, t: Catalog, *, paged: bool = False) -> Repor
         patterns=tuple(_patterns(t)),
         bar=data_uri(scale_bar_png()),
         classes=color_classes(),
-        definitions=tuple(_definitions(t)),
+        definitions=tuple(definitions(t)),
         limits=tuple(_limits(document, t, paged=paged)),
         provenance=tuple(_provenance(document, t)),
     )
@@ -71,7 +74,12 @@ def notices(document: Document, t: Catalog) -> Iterator[str]:
     for sentence in document.sentences:
         yield from length_notices(sentence, t)
     shown = (*(sentence.text for sentence in document.sentences), document.model.name, document.provenance.command)
-    missing = missing_characters("".join(shown))
+    yield from uncovered("".join(shown), t)
+
+
+def uncovered(text: str, t: Catalog) -> Iterator[str]:
+    """Yield which characters of a text the report's font cannot draw, if any."""
+    missing = missing_characters(text)
     if missing:
         listed = [code_point(character) for character in missing[:CHARACTERS_LISTED]]
         rest = ["…"] if len(missing) > CHARACTERS_LISTED else []
@@ -83,17 +91,17 @@ def attaches_maps(document: Document) -> bool:
     return all(block_size(len(sentence.tokens)) == 1 for sentence in document.sentences)
 
 
-def model_name(document: Document, t: Catalog) -> str:
+def model_name(model: ModelInfo, t: Catalog) -> str:
     """Return the model's name as the report gives it; the built-in one is named with its 4-bit weights."""
-    name = cut_middle(display_label(document.model.name), NAME_CHARACTERS)
-    return t.text("report.weights_q4_0", name=name) if document.model.dtype == "q4_0" else name
+    name = cut_middle(display_label(model.name), NAME_CHARACTERS)
+    return t.text("report.weights_q4_0", name=name) if model.dtype == "q4_0" else name
 
 
 def _subtitle(document: Document, t: Catalog) -> str:
     model = document.model
     return t.text(
         "report.subtitle",
-        model=model_name(document, t),
+        model=model_name(model, t),
         layers=model.layers,
         heads=model.heads,
         total=model.layers * model.heads,
@@ -131,7 +139,8 @@ def _patterns(t: Catalog) -> Iterator[PatternView]:
         yield PatternView(t.text(f"patterns.{name}.name"), t.text(f"patterns.{name}.meaning"), image)
 
 
-def _definitions(t: Catalog) -> Iterator[DefinitionView]:
+def definitions(t: Catalog) -> Iterator[DefinitionView]:
+    """Yield every statistic with its formula and what it says."""
     for name, statistic in REGISTRY.items():
         text = {part: t.text(f"statistics.{name}.{part}") for part in ("name", "short", "definition")}
         yield DefinitionView(text["name"], text["short"], formula_html(statistic.formula), text["definition"])
@@ -156,8 +165,38 @@ def _limits(document: Document, t: Catalog, *, paged: bool) -> Iterator[str]:
         yield t.text("limits.attachment", limit=HEATMAP_CELLS)
 
 
+def facts(values: Mapping[str, str], t: Catalog) -> Iterator[FactView]:
+    """Yield the lines of the table that says where the numbers come from; an empty value has none."""
+    for key, value in values.items():
+        if value:
+            yield FactView(t.text(f"provenance.{key}"), cut_middle(display_label(value), FACT_CHARACTERS))
+
+
+def model_facts(model: ModelInfo, t: Catalog) -> dict[str, str]:
+    """Return what is to be said of a model and of how it was run."""
+    return {
+        "model": model_name(model, t),
+        "source": t.text(f"provenance.source_{model.source}"),
+        "revision": model.revision or t.text("provenance.unknown"),
+        "type": model.type,
+        "size": t.text("provenance.size_value", layers=model.layers, heads=model.heads),
+        "dtype": t.text("provenance.dtype_q4_0") if model.dtype == "q4_0" else model.dtype,
+        "computation": t.text("provenance.computation_value", dtype=model.computed_in),
+        "scope": t.text("provenance.scope_value"),
+    }
+
+
+def making_facts(made: Provenance, t: Catalog) -> dict[str, str]:
+    """Return which programs made the numbers, how and when; the command is empty where it was done from Python."""
+    versions = {"attnx": made.attnx, "Python": made.python, "torch": made.torch, "transformers": made.transformers}
+    return {
+        "versions": t.text("provenance.separator").join(f"{name} {version}" for name, version in versions.items()),
+        "command": made.command,
+        "created": made.created,
+    }
+
+
 def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
-    model, made = document.model, document.provenance
     cuts = [
         t.text("provenance.truncation_value", i=i, total=sentence.truncated_from, kept=len(sentence.tokens))
         for i, sentence in enumerate(document.sentences, start=1)
@@ -168,23 +207,8 @@ def _provenance(document: Document, t: Catalog) -> Iterator[FactView]:
         for i, sentence in enumerate(document.sentences, start=1)
         if sentence.windows
     ]
-    versions = {"attnx": made.attnx, "Python": made.python, "torch": made.torch, "transformers": made.transformers}
-    facts = {
-        "model": model_name(document, t),
-        "source": t.text(f"provenance.source_{model.source}"),
-        "revision": model.revision or t.text("provenance.unknown"),
-        "type": model.type,
-        "size": t.text("provenance.size_value", layers=model.layers, heads=model.heads),
-        "dtype": t.text("provenance.dtype_q4_0") if model.dtype == "q4_0" else model.dtype,
-        "computation": t.text("provenance.computation_value"),
-        "scope": t.text("provenance.scope_value"),
+    lengths = {
         "truncation": t.text("provenance.separator").join(cuts) or t.text("provenance.truncation_none"),
         "windows": t.text("provenance.separator").join(windows),
-        "versions": t.text("provenance.separator").join(f"{name} {version}" for name, version in versions.items()),
-        "command": made.command,
-        "created": made.created,
     }
-    for key, value in facts.items():
-        if not value:  # no windows, or no command where the report was made from Python
-            continue
-        yield FactView(t.text(f"provenance.{key}"), cut_middle(display_label(value), FACT_CHARACTERS))
+    yield from facts(model_facts(document.model, t) | lengths | making_facts(document.provenance, t), t)

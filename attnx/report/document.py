@@ -75,6 +75,16 @@ class Document:
     provenance: Provenance
     sentences: tuple[SentenceReport, ...]
 
+    @property
+    def name(self) -> str:
+        """What a file of the report is called after, unless it is given a name."""
+        return self.sentences[0].text
+
+    @property
+    def language(self) -> str:
+        """The language of the report, unless another is asked for."""
+        return self.sentences[0].language
+
 
 def to_json(document: Document, *, with_maps: bool = True) -> str:
     """Return the document as JSON: numbers to six decimals, null for what is not defined, the same bytes each time.

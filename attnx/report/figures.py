@@ -21,6 +21,7 @@ from attnx.report.colors import LEVELS, SEQUENTIAL, WHITE, Rgb
 from attnx.report.fonts import display_label, font_path
 
 if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
     from PIL.ImageFont import FreeTypeFont
 
 Bytes = NDArray[np.uint8]
@@ -202,7 +203,7 @@ def _drawing(text: str, em: int, line: float = LINE) -> Bytes:
     """Draw one line of text: coverage 0..255, its visual middle in the middle of a box `line` em high."""
     from PIL import Image, ImageDraw
 
-    font = _font(em)
+    font = drawing_font(em)
     height = round(line * em)
     image = Image.new("L", (math.ceil(font.getlength(text) + 2 * MARGIN * em), height))
     baseline = height / 2 + MIDDLE * em
@@ -212,7 +213,7 @@ def _drawing(text: str, em: int, line: float = LINE) -> Bytes:
 
 def _cut(text: str, em: int) -> str:
     """Shorten a text to `MAX_LENGTH` em, an ellipsis included."""
-    font = _font(em)
+    font = drawing_font(em)
     limit = MAX_LENGTH * em
     if font.getlength(text) <= limit:
         return text
@@ -222,7 +223,8 @@ def _cut(text: str, em: int) -> str:
 
 
 @cache
-def _font(em: int) -> "FreeTypeFont":
+def drawing_font(em: int) -> "FreeTypeFont":
+    """Return the report's font for drawing, `em` pixels high."""
     from PIL import ImageFont
 
     return ImageFont.truetype(font_path(), em, layout_engine=ImageFont.Layout.BASIC)
@@ -240,6 +242,13 @@ def _ink_png(coverage: Bytes) -> bytes:
     """Return a drawing as ink of 4 opacities on a transparent ground."""
     levels = np.rint(coverage * ((OPACITIES - 1) / 255)).astype(np.uint8)
     return _indexed_png(levels, [INK] * OPACITIES, [level * 255 // (OPACITIES - 1) for level in range(OPACITIES)])
+
+
+def quantized_png(picture: "Picture", colors: int) -> bytes:
+    """Return a drawing as an indexed PNG of at most `colors` colors."""
+    file = BytesIO()
+    picture.quantize(colors).save(file, "PNG", compress_level=COMPRESSION)
+    return file.getvalue()
 
 
 def _indexed_png(pixels: Bytes, palette: Sequence[Rgb], opacities: Sequence[int] = ()) -> bytes:

@@ -151,7 +151,8 @@ def _narrow_middle_dot(font: "TTFont") -> None:
 
 def _drawable_number(match: regex.Match[str]) -> str:
     number: str = match[0]
-    return number if not missing_characters(number) else f"({number.translate(PLAIN_DIGITS)})"
+    raised = len(number) == 1 and not missing_characters(number)  # or of 10, 11, 12 only those with a 0 were bracketed
+    return number if raised else f"({number.translate(PLAIN_DIGITS)})"
 
 
 def _named_run(match: regex.Match[str]) -> str:

@@ -12,7 +12,7 @@ from attnx.naming import head_name, layer_name
 from attnx.report.colors import DIVERGING, READABLE_CONTRAST, SEQUENTIAL, SIDE_LEVELS, Rgb, contrast, css
 from attnx.report.figures import data_uri, palette_png, scale_bar_png
 from attnx.statistics import REGISTRY
-from attnx.statistics.scores import Floats, HeadScores
+from attnx.statistics.scores import Floats
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 INK: Rgb = (23, 33, 43)
@@ -68,9 +68,12 @@ class GridView:
     scale: str
 
 
-def grids(scopes: Mapping[str, HeadScores], t: Catalog) -> tuple[GridView, ...]:
-    """Return the main maps of one sentence; a statistic that is undefined, or the same for all heads, has none."""
-    shown = ((name, scope, scopes[scope].values[name]) for name, scope in SHOWN)
+def grids(scopes: Mapping[str, Mapping[str, Floats]], t: Catalog) -> tuple[GridView, ...]:
+    """Return the main maps; a statistic that is undefined, or the same for all heads, has none.
+
+    `scopes` maps a scope to its statistics by name, ``[layers, heads]``.
+    """
+    shown = ((name, scope, scopes[scope][name]) for name, scope in SHOWN)
     return tuple(
         _grid(name, scope, values, t)
         for name, scope, values in shown

@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from attnx.errors import AttnxError, InputError, os_reason
 from attnx.i18n import Catalog
@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".html", ".pdf", ".json")
 SLUG_CHARACTERS = 40
+TEMPORARY = ".attnx-"  # what the names of unfinished files begin with
 NOT_IN_SLUG = re.compile(r"\W+")
 
 
 def default_path(text: str, suffix: str = ".html") -> Path:
-    """Return ``attnx-<slug><suffix>`` in the working folder; the slug keeps letters and digits of any script."""
-    slug = NOT_IN_SLUG.sub("-", text)[:SLUG_CHARACTERS].strip("-_")
-    return Path(f"attnx-{slug or 'report'}{suffix}")
+    """Return ``attnx-<slug><suffix>`` in the working folder."""
+    return Path(f"attnx-{slug(text) or 'report'}{suffix}")
+
+
+def slug(text: str) -> str:
+    """Return what of a text can be in any file's name: letters and digits of any script, hyphens between them."""
+    return NOT_IN_SLUG.sub("-", text)[:SLUG_CHARACTERS].strip("-_")
 
 
 def check_output(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
@@ -57,10 +62,20 @@ def check_outputs(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file under a temporary name and rename it, so that an earlier file survives any failure."""
+    with atomic_file(path, path.parent) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path, folder: Path) -> Iterator[IO[bytes]]:
+    """Open a file that becomes `path` once it is complete and on the disk; until then it is a temporary in `folder`.
+
+    The folder is on the disk that the path is on. Raises AttnxError when the file cannot be written.
+    """
     try:
-        with _temporary(path) as (descriptor, temporary):
+        with _temporary(folder, path.suffix) as (descriptor, temporary):
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             temporary.chmod(0o666 & ~_umask())
@@ -89,8 +104,8 @@ def render(document: "Document", suffix: str, t: Catalog) -> bytes:
 
 
 @contextlib.contextmanager
-def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".attnx-", suffix=path.suffix)
+def _temporary(folder: Path, suffix: str) -> Iterator[tuple[int, Path]]:
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=TEMPORARY, suffix=suffix)
     try:
         yield descriptor, Path(name)
     finally:

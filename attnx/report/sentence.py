@@ -1,12 +1,12 @@
 """From the document to the views of one sentence: its tokens, findings, maps, heatmaps and numbers."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
-from attnx.encoders.records import ModelInfo
+from attnx.encoders.records import ModelInfo, Token
 from attnx.i18n import Catalog, html_lang
 from attnx.naming import head_name, layer_name
 from attnx.report.comparison import comparison_view
@@ -64,10 +64,10 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
         ),
         findings=tuple(FindingView(statement(finding, t), rule(finding, t)) for finding in sentence.findings),
         finding_notes=tuple(_finding_notes(sentence, t)),
-        frame=_frame(sentence),
+        frame=frame_view(sentence.tokens),
         scale=_scale(sentence, top, t),
         example=_example(sentence, top, t, paged=paged),
-        grids=grids(sentence.scopes, t),
+        grids=grids({scope: scores.values for scope, scores in sentence.scopes.items()}, t),
         overview=OverviewView(
             t.text("overview.title", n=total),
             tuple(f"H{head + 1}" for head in range(model.heads)),
@@ -156,8 +156,9 @@ def _token_notes(sentence: SentenceReport, model: ModelInfo, t: Catalog) -> Iter
         yield t.text("tokens.short", uniform=1 / len(labels))
 
 
-def _frame(sentence: SentenceReport) -> FrameView:
-    frame = label_frame([cut_middle(token.text, LABEL_CHARACTERS) for token in sentence.tokens])
+def frame_view(tokens: Sequence[Token]) -> FrameView:
+    """Return the labels that surround the heatmaps of a sentence."""
+    frame = label_frame([cut_middle(token.text, LABEL_CHARACTERS) for token in tokens])
     width = 1 + frame.row_width
     return FrameView(
         image=data_uri(frame.png),

@@ -172,25 +172,37 @@ class EntryView:
 
 
 @dataclass(frozen=True)
-class ReportView:
-    """The whole report. `classes` are (style class, color) pairs; `created` is ISO 8601."""
+class FramedView:
+    """What every report has around its content.
+
+    `heading_lang` is the BCP 47 tag of the heading where it is not in the report's own language, else empty; `classes`
+    are (style class, color) pairs; `created` is ISO 8601.
+    """
 
     title: str
+    eyebrow: str
     heading: str
+    heading_lang: str
     subtitle: str
     summary: str
     keywords: str
     footer: str
     version: str
     created: str
-    many: bool
     notices: tuple[str, ...]
     highlights: tuple[str, ...]
     contents: tuple[EntryView, ...]
-    sentences: tuple[SentenceView, ...]
-    patterns: tuple[PatternView, ...]
     bar: str
     classes: tuple[tuple[str, str], ...]
     definitions: tuple[DefinitionView, ...]
     limits: tuple[str, ...]
     provenance: tuple[FactView, ...]
+
+
+@dataclass(frozen=True)
+class ReportView(FramedView):
+    """The report of some sentences; `many` if there is more than one."""
+
+    many: bool
+    sentences: tuple[SentenceView, ...]
+    patterns: tuple[PatternView, ...]

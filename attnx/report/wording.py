@@ -28,7 +28,7 @@ def statement(finding: Finding, t: Catalog) -> str:
     if "partner_layer" in details:
         values["partner"] = head_name(details["partner_layer"], details["partner_head"])
     if "offset" in details:
-        values["offset"] = _place(details["offset"], t)
+        values["offset"] = place(details["offset"], t)
     return t.text(f"findings.{finding.key}", **values)
 
 
@@ -52,7 +52,7 @@ def length_notices(sentence: "SentenceReport", t: Catalog) -> Iterator[str]:
         yield t.text("notices.windows", **asdict(sentence.windows))
 
 
-def _place(offset: int, t: Catalog) -> str:
+def place(offset: int, t: Catalog) -> str:
     """Name the token `offset` places on: a neighbor by its name, any other by its distance."""
     ahead = offset > 0
     if abs(offset) == 1:

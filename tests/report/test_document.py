@@ -263,6 +263,9 @@ BROKEN = [
     put(*FINDING, "partner_head", value=99),
     take(*FINDING, "value"),
     take(*FINDING, "key"),
+    put("model", "notes", value=[{"key": "half_precision", "values": {"dtype": "x" * 21}}]),
+    put("model", "notes", value=[{"key": "half_precision", "values": {}}]),
+    put("model", "notes", value=[{"key": "no_picture", "values": {}}] * 21),
 ]
 
 

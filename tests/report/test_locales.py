@@ -25,7 +25,7 @@ CATEGORIES = {"zh": {"other"}, "ru": {"one", "few", "many", "other"}, "en": {"on
 with_language = pytest.mark.parametrize("language", LANGUAGES)
 WIDTHS = r"(percent\d?|decimal\d|integer)?"
 # Messages that are put before or between others, so that white space at their ends counts.
-GLUE = ("terminal.error_prefix", "provenance.separator")
+GLUE = ("terminal.error_prefix", "provenance.separator", "corpus.list_separator")
 HAN = r"[\u4e00-\u9fff]"
 
 
@@ -172,7 +172,7 @@ def test_every_rule_with_a_threshold_has_its_words(language: str) -> None:
 def prose(language: str) -> Iterator[tuple[str, str]]:
     """Yield the messages without placeholders, code and commands."""
     for key, text in texts(language):
-        plain = text.split("\\b")[0].replace("{offset}", "后")
+        plain = text.split("\\b")[0].replace("{offset}", "后").replace("{kind}", "后")
         plain = re.sub(r"\{[^}]*\}", "1", plain)
         if key not in {*GLUE, "report.keywords"}:
             yield key, plain

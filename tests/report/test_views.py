@@ -15,6 +15,7 @@ from attnx.report.typography import formula_html, short_text
 from attnx.report.views import ReportView
 
 MakeDocument = Callable[..., Document]
+ENTROPY_UNITS = {"zh": "熵以纳特为单位", "ru": "энтропия в натах", "en": "entropy in nats"}
 with_language = pytest.mark.parametrize("language", ["zh", "ru", "en"])
 
 
@@ -55,6 +56,7 @@ def test_table_holds_every_head_and_statistic(views: Mapping[str, ReportView], l
         assert len(rows) == 144
         assert all(len(row.cells) == len(table.columns) for row in rows)
         assert len(set(table.columns)) == len(table.columns)
+        assert ENTROPY_UNITS[language] in table.caption
     assert len(tables[0].columns) >= 16
 
 
@@ -105,7 +107,7 @@ def test_report_made_from_python_names_no_command(make_document: MakeDocument) -
 
 
 def test_weights_of_four_bits_are_named(documents: Mapping[str, Document]) -> None:
-    assert model_name(documents["en"], load_catalog("en")) == "intfloat/multilingual-e5-small (4-bit weights)"
+    assert model_name(documents["en"].model, load_catalog("en")) == "intfloat/multilingual-e5-small (4-bit weights)"
 
 
 @pytest.mark.parametrize("text", ["a", "。", "1", "我"])

@@ -11,9 +11,12 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
 import attnx
 from attnx.encoders.coverage import TypeCoverage
+from attnx.encoders.encoder import Encoder
 from attnx.encoders.records import AttentionMap, Reach
 from attnx.errors import AttnxError
 from attnx.statistics import score_heads
+from attnx.streaming.engine import stream
+from attnx.streaming.records import NAMES, BatchScores
 from attnx.texts.sentence import read_sentence
 from tests.types.plain import INPUTS, TRANSFORMS, plain_maps
 from tests.types.sources import reads_both_ways, text_classes
@@ -31,7 +34,8 @@ PLAIN_NOTES = {"causal", "local", "encoder_only", "text_part", "shared_layers", 
 
 
 def measure(model_type: str) -> TypeCoverage:
-    """Save a tiny model of the type, load it with attnx, and compare every statistic with plain transformers.
+    """Save a tiny model of the type, load it with attnx, and compare every statistic with plain transformers,
+    alone and in a stream.
 
     Raises AssertionError where a statistic differs.
     """
@@ -49,6 +53,7 @@ def measure(model_type: str) -> TypeCoverage:
     assert model is not None, "attnx loaded what transformers cannot build"
     for found in maps:
         compare(found, model)
+    compare_stream(encoder, maps)
     limits = ["causal"] if encoder.info.causal else ["local"] if encoder.info.reach else []
     told = [*limits, *(note.key for note in encoder.info.notes)]
     return TypeCoverage(model_type, kind(model_type, encoder.info.causal), status(model_type, told), " ".join(told))
@@ -64,6 +69,21 @@ def compare(found: AttentionMap, model: PreTrainedModel) -> None:
         for name, values in scores.values.items():
             wanted = expected[scope].values[name]
             np.testing.assert_allclose(values, wanted, rtol=0, atol=TOLERANCE, err_msg=f"{scope} {name}")
+
+
+def compare_stream(encoder: Encoder, maps: Sequence[AttentionMap]) -> None:
+    """Assert that the sentences, each beside itself in a stream, get the statistics of their maps."""
+    texts = [found.encoding.sentence for found in maps for _ in range(2)]
+    seen = 0
+    for scores in stream(encoder, [(number, 0, text) for number, text in enumerate(texts)]):
+        assert isinstance(scores, BatchScores), scores
+        for place, number in enumerate(scores.batch.numbers.tolist()):
+            expected = score_heads(maps[number // 2])
+            for scope, values in scores.values.items():
+                wanted = np.stack([expected[scope].values[name] for name in NAMES[scope]], -1)
+                np.testing.assert_allclose(values[place], wanted, rtol=0, atol=TOLERANCE, err_msg=scope)
+            seen += 1
+    assert seen == len(texts)
 
 
 def check_reach(plain: torch.Tensor, reach: Sequence[Reach]) -> None:

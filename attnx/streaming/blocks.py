@@ -1,0 +1,74 @@
+"""A layer's attention in blocks: small enough for a core's cache, checked, and worked on side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+import torch
+
+from attnx.statistics.threads import side_by_side
+
+# Weights of a block: they and what is computed of them fit in a core's cache.
+AT_ONCE = 1 << 17
+# A graphics card has no such cache, but many more cores.
+AT_ONCE_ELSEWHERE = 1 << 26
+
+Job = TypeVar("Job")
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a layer: some sentences of a batch, and some rows of each."""
+
+    sentences: slice
+    rows: slice
+
+
+def block_size(device: torch.device) -> int:
+    """Return how many weights to look at together."""
+    return AT_ONCE if device.type == "cpu" else AT_ONCE_ELSEWHERE
+
+
+def cut_layer(shape: Sequence[int], size: int, *, rows: bool) -> list[Part]:
+    """Cut a layer ``[B, H, T, T]`` into parts of about `size` weights: some sentences or, if allowed, rows of one."""
+    count, heads, length, _ = shape
+    several = size // max(1, heads * length * length)
+    if several or not rows:
+        return [Part(sentences, slice(0, length)) for sentences in _slices(count, max(1, several))]
+    step = max(1, size // (heads * length))
+    return [Part(slice(i, i + 1), some) for i in range(count) for some in _slices(length, step)]
+
+
+def _slices(length: int, step: int) -> list[slice]:
+    """Return slices of at most `step`, all of about one size."""
+    count = -(-length // step)
+    borders = [length * i // count for i in range(count + 1)]
+    return [slice(start, stop) for start, stop in pairwise(borders)]
+
+
+def work_on(function: Callable[[Job], Done], jobs: Sequence[Job], device: torch.device) -> list[Done]:
+    """Return the function's results for all jobs, side by side where the processor does the work."""
+
+    def without_gradients(job: Job) -> Done:
+        with torch.inference_mode():  # what holds in one thread does not in another
+            return function(job)
+
+    if device.type != "cpu":
+        return [without_gradients(job) for job in jobs]
+    return side_by_side(without_gradients, jobs)
+
+
+def settle(weights: torch.Tensor, allowed: float, *, rescaled: bool) -> torch.Tensor:
+    """Return weights as float32 rows that sum to 1; a row that is no attention becomes undefined.
+
+    `allowed` is what rounding may do to the sum of a row. The sum is less where the weights are to be `rescaled`,
+    because the model has a sink.
+    """
+    weights = weights.float()
+    totals = weights.sum(-1, keepdim=True)
+    good = (totals > (0 if rescaled else 1 - allowed)) & (totals <= 1 + allowed)
+    return weights / torch.where(good, totals, torch.nan)
