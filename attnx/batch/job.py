@@ -1,8 +1,9 @@
 """Measuring: shard after shard, each saved and merged, from where the run was stopped."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from operator import add
 from typing import TYPE_CHECKING
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
     from attnx.encoders.records import ModelInfo
     from attnx.statistics.accumulators import Corpus
 
+# Reads the shards from the first that is to be measured; it can be sent to another process.
+Read = Callable[[], Iterator[Shard]]
 # Measures shards and gives what they gave in their order.
-Engine = Callable[["Encoder", Iterable[Shard], Settings, Advance], Iterator[ShardResult]]
+Engine = Callable[["Encoder", Read, Settings, Advance], Iterator[ShardResult]]
 
 
-def measure_here(
-    encoder: "Encoder", shards: Iterable[Shard], settings: Settings, advance: Advance
-) -> Iterator[ShardResult]:
+def measure_here(encoder: "Encoder", read: Read, settings: Settings, advance: Advance) -> Iterator[ShardResult]:
     """Measure the shards one after the other in this process."""
-    return (measure_shard(encoder, shard, settings, advance) for shard in shards)
+    return (measure_shard(encoder, shard, settings, advance) for shard in read())
 
 
 def measure(
@@ -51,9 +52,8 @@ def measure(
         raise error
     if progress.finished:
         return progress
-    items = islice(run.items(), progress.items, None)
-    shards = cut_shards(items, shard_size(encoder.info.layers, encoder.info.heads))
-    for result in engine(encoder, shards, run.settings, advance):
+    read = partial(_read, run, progress.items, shard_size(encoder.info.layers, encoder.info.heads))
+    for result in engine(encoder, read, run.settings, advance):
         if run.job.strict and result.refused:
             raise refusal(result.refused[0])
         save_parts(run.folder, progress.shards, result)
@@ -72,6 +72,11 @@ def load_progress(run: Run, info: "ModelInfo") -> "tuple[Corpus, Progress]":
         return empty_corpus(info, run.settings), Progress((Counts(),) * len(run.files))
     progress, state = load_state(run.folder)
     return _restored(state, info, run), progress
+
+
+def _read(run: Run, after: int, size: int) -> Iterator[Shard]:
+    """Return the shards behind so many items."""
+    return cut_shards(islice(run.items(), after, None), size)
 
 
 def _restored(state: State, info: "ModelInfo", run: Run) -> "Corpus":

@@ -1,6 +1,7 @@
 """``attnx batch``: whole files, measured so that the work survives being stopped, and a report on the corpus."""
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,16 +11,18 @@ import click
 from attnx.cli import INTERRUPTED
 from attnx.cli.options import command_line, help_text, language_option, model_options
 from attnx.cli.progress import notice, stage
-from attnx.errors import printable
+from attnx.errors import InputError, printable
 from attnx.i18n import terminal_catalog
 
 if TYPE_CHECKING:
     from attnx.batch.finish import Ending
+    from attnx.batch.job import Engine
     from attnx.batch.records import Progress
     from attnx.batch.run import Run
     from attnx.encoders.records import ModelRequest
 
 FORMATS = ("txt", "csv", "tsv", "jsonl", "conllu", "parquet")
+ENGINES = ("local", "ray")
 REPORTS = ("report.html", "report.pdf")
 LARGEST_SAMPLE = 1_000_000  # rows that are held
 
@@ -50,6 +53,9 @@ LARGEST_SAMPLE = 1_000_000  # rows that are held
 @click.option("--strict", is_flag=True, help=help_text("strict"))
 @click.option("--each", is_flag=True, help=help_text("each"))
 @click.option("--restart", is_flag=True, help=help_text("restart"))
+@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help=help_text("engine"))
+@click.option("--address", metavar="ADDRESS", help=help_text("address"))
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help=help_text("workers"))
 def batch(
     inputs: tuple[str, ...],
     output: Path,
@@ -59,6 +65,9 @@ def batch(
     strict: bool,
     each: bool,
     restart: bool,
+    engine: str,
+    address: str | None,
+    workers: int | None,
     input_format: str | None,
     **reading: Any,  # noqa: ANN401 - strings and numbers
 ) -> None:
@@ -68,6 +77,8 @@ def batch(
     from attnx.batch.run import begin
     from attnx.corpus.records import CorpusOptions
 
+    if engine != "ray" and (address or workers):
+        raise InputError("ray_options")
     options = CorpusOptions(format=input_format, **reading)
     job = Job(inputs, output, request, options, long, language, each, strict, command_line())
     with open_folder(output, restart=restart) as folder:
@@ -78,14 +89,25 @@ def batch(
             code = 1 if done.refused else 0
         else:
             try:
-                code = _work(run)
+                code = _work(run, _engine(run, engine, address, workers))
             except KeyboardInterrupt:
                 notice(terminal_catalog().text("terminal.batch_interrupted"))
                 code = INTERRUPTED
     click.get_current_context().exit(code)
 
 
-def _work(run: "Run") -> int:
+def _engine(run: "Run", name: str, address: str | None, workers: int | None) -> "AbstractContextManager[Engine]":
+    """Return what gives the engine that was asked for."""
+    if name == "local":
+        from attnx.batch.job import measure_here
+
+        return nullcontext(measure_here)
+    from attnx.batch.cluster import Cluster, connected
+
+    return connected(Cluster(address, workers), run.job.model)
+
+
+def _work(run: "Run", connection: "AbstractContextManager[Engine]") -> int:
     """Measure what is left and write the outputs; return the exit code."""
     from attnx.batch.sources import expected_rows
 
@@ -104,8 +126,8 @@ def _work(run: "Run") -> int:
     if saved.shards:
         notice(t.text("terminal.batch_resumed", n=saved.total.seen))
     started = time.monotonic()
-    with progress_bar(expected_rows(run.sources, run.job.reading), saved.total.seen) as advance:
-        progress = measure(run, encoder, corpus, saved, advance)
+    with connection as engine, progress_bar(expected_rows(run.sources, run.job.reading), saved.total.seen) as advance:
+        progress = measure(run, encoder, corpus, saved, advance, engine)
     _tell(run, progress, progress.total.seen - saved.total.seen, time.monotonic() - started)
     with stage("writing", path=str(run.job.output)), progress_bar(progress.total.measured) as advance:
         ending = finish(run, encoder, corpus, progress, advance)
