@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnx.batch.job import Engine, Read
 from attnx.batch.shards import Advance, Settings, ShardResult
@@ -52,7 +52,7 @@ def connected(cluster: Cluster, request: "ModelRequest") -> Iterator[Engine]:
 
     ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    own = {} if cluster.address else {"num_cpus": cluster.workers, "include_dashboard": False}
+    own: dict[str, Any] = {} if cluster.address else {"num_cpus": cluster.workers, "include_dashboard": False}
     try:
         _check_port(cluster.address or "local")
         ray.init(cluster.address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
@@ -94,8 +94,8 @@ def _engine(request: "ModelRequest", workers: int) -> Engine:
     return measure
 
 
-def _first_cause(error: BaseException) -> BaseException:
+def _first_cause(error: Exception) -> Exception:
     """Return what happened in a worker, from which Ray's errors have come."""
-    while following := getattr(error, "cause", None) or error.__cause__:
+    while isinstance(following := getattr(error, "cause", None) or error.__cause__, Exception):
         error = following
     return error

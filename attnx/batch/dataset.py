@@ -35,7 +35,7 @@ def results(
     context.target_max_block_size = 1  # byte: a block a shard, otherwise small ones go to one worker together
     on_this_machine = {f"node:{ray.util.get_node_ip_address()}": 0.001}
     shards = ray.data.read_datasource(Shards(read, here), num_cpus=0, resources=on_this_machine, override_num_blocks=1)
-    return shards.map_batches(
+    measured: ray.data.Dataset = shards.map_batches(
         Measurer,
         fn_constructor_args=(request, info, settings, versions()),
         batch_format="pyarrow",
@@ -44,6 +44,7 @@ def results(
         num_cpus=1,
         num_gpus=1 if request.device == "cuda" else None,
     )
+    return measured
 
 
 def versions() -> str:
@@ -55,7 +56,7 @@ class Shards(ray.data.Datasource):
     """The shards that `read` gives in the folder `here`, as one task that hands them out as they are wanted."""
 
     def __init__(self, read: Read, here: Path) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._read, self._here = read, here
 
     def estimate_inmemory_data_size(self) -> None:

@@ -1,23 +1,21 @@
-"""A layer's attention in blocks: small enough for a core's cache, checked, and worked on side by side."""
+"""A layer's attention in blocks, small enough for the processor's cache.
+
+They are worked on one after the other, each by all of torch's threads: threads of our own would wait for those, which
+go on spinning after every operation of the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 
 import torch
 
-from attnx.statistics.threads import side_by_side
-
-# Weights of a block: they and what is computed of them fit in a core's cache.
-AT_ONCE = 1 << 17
+# Weights of a block: they and what is computed of them fit in the cache.
+AT_ONCE = 1 << 18
 # A graphics card has no such cache, but many more cores.
 AT_ONCE_ELSEWHERE = 1 << 26
-
-Job = TypeVar("Job")
-Done = TypeVar("Done")
 
 
 @dataclass(frozen=True)
@@ -48,18 +46,6 @@ def _slices(length: int, step: int) -> list[slice]:
     count = -(-length // step)
     borders = [length * i // count for i in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(borders)]
-
-
-def work_on(function: Callable[[Job], Done], jobs: Sequence[Job], device: torch.device) -> list[Done]:
-    """Return the function's results for all jobs, side by side where the processor does the work."""
-
-    def without_gradients(job: Job) -> Done:
-        with torch.inference_mode():  # what holds in one thread does not in another
-            return function(job)
-
-    if device.type != "cpu":
-        return [without_gradients(job) for job in jobs]
-    return side_by_side(without_gradients, jobs)
 
 
 def settle(weights: torch.Tensor, allowed: float, *, rescaled: bool) -> torch.Tensor:

@@ -17,11 +17,11 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
 from attnx.encoders.attending import forward
-from attnx.streaming.blocks import Part, work_on
+from attnx.encoders.implementation import implementation
+from attnx.streaming.blocks import Part
 from attnx.streaming.reduction import Reduction, Shown
 
 NAME = "attnx"
-ATTENTION = "_attn_implementation"
 MATRIX = 4  # dimensions of [batch, heads, query, key]
 
 # Who watches, and whether rows may be cut.
@@ -40,21 +40,12 @@ def run(reduction: Reduction, *, rows: bool) -> None:
 @contextlib.contextmanager
 def watching(model: torch.nn.Module, reduction: Reduction, *, rows: bool) -> Iterator[None]:
     """Let the model run the implementation ``attnx`` for the time of a block."""
-    configs = {id(config): config for module in model.modules() if hasattr(config := _config(module), ATTENTION)}
-    before = {key: getattr(config, ATTENTION) for key, config in configs.items()}
     token = _watch.set((reduction, rows))
     try:
-        for config in configs.values():
-            setattr(config, ATTENTION, NAME)
-        yield
+        with implementation(model, NAME):
+            yield
     finally:
-        for key, config in configs.items():
-            setattr(config, ATTENTION, before[key])
         _watch.reset(token)
-
-
-def _config(module: torch.nn.Module) -> object:
-    return getattr(module, "config", None)
 
 
 def _attention(
@@ -86,7 +77,7 @@ def _attention(
         context, weights = eager(module, query[part.sentences, :, part.rows], *tensors, mask, **own)
         return context, reduction.measure(part, weights)
 
-    done = work_on(compute, parts, query.device)
+    done = [compute(part) for part in parts]
     reduction.put(parts, [piece for _, piece in done])
     return _joined(parts, [context for context, _ in done]), None
 

@@ -11,7 +11,7 @@ import torch
 
 from attnx.encoders.checks import require, tolerance
 from attnx.encoders.encoder import Encoder
-from attnx.streaming.blocks import Part, block_size, cut_layer, settle, work_on
+from attnx.streaming.blocks import Part, block_size, cut_layer, settle
 from attnx.streaming.reading import LightEncoding
 from attnx.streaming.records import Batch, BatchScores, MapObserver
 from attnx.streaming.scorer import Found, Scorer
@@ -32,7 +32,7 @@ class Shown:
 class Reduction:
     """One batch on its way through the layers of a model.
 
-    A layer comes whole (`take`), or its `parts` are measured side by side and put together (`measure`, `put`). `block`
+    A layer comes whole (`take`), or its `parts` are measured and put together (`measure`, `put`). `block`
     is how many weights are looked at together, by default what suits the device.
     """
 
@@ -58,7 +58,7 @@ class Reduction:
 
     def parts(self, *, rows: bool) -> list[Part]:
         """Return the parts in which to work on a layer, none where it is small; `rows` may be cut or not."""
-        if np.prod(self._shape) < self._enough:
+        if np.prod(self._shape) < self._block:
             return []
         return cut_layer(self._shape, self._block, rows=rows and not self._scorer.whole_maps)
 
@@ -89,7 +89,7 @@ class Reduction:
         self._show([(range(len(weights)), weights)])
         self._layer += 1
         self._pending.append(weights)
-        if sum(layer.numel() for layer in self._pending) >= self._enough:
+        if sum(layer.numel() for layer in self._pending) >= self._block:
             self._flush()
 
     def scores(self) -> BatchScores:
@@ -99,11 +99,6 @@ class Reduction:
         for observer, _ in self._watching:
             observer.finish(self.batch)
         return self._scorer.scores()
-
-    @property
-    def _enough(self) -> int:
-        """How many weights give every thread a block."""
-        return self._block * torch.get_num_threads()
 
     def _settle(self, weights: torch.Tensor) -> torch.Tensor:
         if weights.dtype == torch.float32 and not self.encoder.rescaled:
@@ -128,7 +123,7 @@ class Reduction:
                 raise ObserverError from error
 
     def _flush(self) -> None:
-        """Measure the layers that were collected: side by side, some sentences of all of them at a time."""
+        """Measure the layers that were collected: some sentences of all of them at a time."""
         pending, self._pending = self._pending, []
         if not pending:
             return
@@ -137,9 +132,7 @@ class Reduction:
         count, heads, size, _ = self._shape
         parts = cut_layer((count, heads * len(layers), size, size), self._block, rows=False)
 
-        def measure(part: Part) -> dict[str, Found]:
+        for part in parts:
             members = range(count)[part.sentences]
-            return self._scorer.measure(stacked[:, part.sentences].flatten(0, 1), 0, layers, members)
-
-        for part, found in zip(parts, work_on(measure, parts, self.device), strict=True):
-            self._scorer.add(layers, range(count)[part.sentences], [found])
+            weights = stacked[:, part.sentences].flatten(0, 1)
+            self._scorer.add(layers, members, [self._scorer.measure(weights, 0, layers, members)])

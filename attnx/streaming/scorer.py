@@ -54,7 +54,7 @@ class Piece:
 
 
 class Scorer:
-    """Scores a batch of sentences of one layout; several threads may `measure` at a time.
+    """Scores a batch of sentences of one layout.
 
     `allowed` is what rounding may do to the sum of a row.
     """

@@ -18,7 +18,7 @@ from attnx.corpus.records import CorpusRow
 from attnx.encoders.encoder import Encoder
 from attnx.encoders.records import ModelRequest
 
-SHARDS, SIZE = 24, 128
+SHARDS, SIZE = 8, 768
 WORKERS = (1, 2)
 FILE = "queries.txt"
 
@@ -42,10 +42,9 @@ def main() -> None:
 def rate(encoder: Encoder, texts: list[str], workers: int) -> float:
     """Return how many sentences a second so many workers measure."""
     settings = Settings((FILE,), "cut", 0)
-    ends = []
     with connected(Cluster(None, workers), ModelRequest()) as engine:
-        for _ in engine(encoder, partial(shards, texts), settings, lambda _: None):
-            ends.append(time.perf_counter())
+        results = engine(encoder, partial(shards, texts), settings, lambda _: None)
+        ends = [time.perf_counter() for _ in results]
     # As many shards are under way as there are workers when the first is done.
     first = workers - 1
     return (len(ends) - 1 - first) * SIZE / (ends[-1] - ends[first])

@@ -17,12 +17,12 @@ import torch
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
+from attnx.encoders.implementation import implementation
 from attnx.encoders.interventions.call import Call
 from attnx.encoders.interventions.changes import change_heads, masked, merge, scaled
 from attnx.encoders.interventions.records import Variant
 
 NAME = "attnx_changed"
-ATTENTION = "_attn_implementation"
 
 
 @dataclass
@@ -54,22 +54,13 @@ _running: ContextVar[Running | None] = ContextVar("running", default=None)
 @contextlib.contextmanager
 def changing(model: torch.nn.Module, kind: str, variants: Sequence[Variant]) -> Iterator[Running]:
     """Let the next forward pass of a model of type `kind` run under variants, one for each row of its batch."""
-    configs = {id(config): config for module in model.modules() if hasattr(config := _config(module), ATTENTION)}
-    before = {key: getattr(config, ATTENTION) for key, config in configs.items()}
     running = Running(variants, kind)
     token = _running.set(running)
     try:
-        for config in configs.values():
-            setattr(config, ATTENTION, NAME)
-        yield running
+        with implementation(model, NAME):
+            yield running
     finally:
-        for key, config in configs.items():
-            setattr(config, ATTENTION, before[key])
         _running.reset(token)
-
-
-def _config(module: torch.nn.Module) -> object:
-    return getattr(module, "config", None)
 
 
 def _attention(
