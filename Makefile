@@ -26,3 +26,5 @@ bench: ## run the benchmarks by hand; they print ratios
 	$(PYTHON) tests/benchmarks/startup.py
 	$(PYTHON) tests/benchmarks/report.py
 	$(PYTHON) tests/benchmarks/heatmaps.py
+	$(PYTHON) tests/benchmarks/corpus.py
+	$(PYTHON) tests/benchmarks/cluster.py
