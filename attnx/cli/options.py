@@ -17,9 +17,9 @@ from attnx.i18n import Catalog, is_traditional, languages, load_catalog, match_l
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def help_text(name: str) -> str:
+def help_text(name: str, **values: str) -> str:
     """Return the help of a command or option in the language of the user's terminal."""
-    return terminal_catalog().text(f"help.{name}").replace("\\b", "\b")
+    return terminal_catalog().text(f"help.{name}", **values).replace("\\b", "\b")
 
 
 def model_options(command: F) -> F:

@@ -14,7 +14,7 @@ from attnx.cli.writing import write_all
 @output_option
 def render(saved: Path, language: str | None, outputs: tuple[Path, ...]) -> None:
     """Read the report's JSON and write it again."""
-    from attnx.report.corpus.reading import read_report
+    from attnx.report.kinds import read_report
     from attnx.report.output import check_outputs, default_path
 
     report = read_report(saved)

@@ -69,14 +69,9 @@ def boxes(config: Config, ids: torch.Tensor, languages: Sequence[str]) -> Inputs
     return {"bbox": torch.zeros(*ids.shape, 4, dtype=torch.long, device=ids.device)}
 
 
-def bros_boxes(config: Config, ids: torch.Tensor, languages: Sequence[str]) -> Inputs:
-    """Do the same with four corners, in fractions of the page."""
-    return {"bbox": torch.zeros(*ids.shape, config.dim_bbox, device=ids.device)}
-
-
 def page_boxes(config: Config, ids: torch.Tensor, languages: Sequence[str]) -> Inputs:
-    """Do the same in fractions of the page."""
-    return {"bbox": torch.zeros(*ids.shape, 4, device=ids.device)}
+    """Do the same in fractions of the page, with as many numbers a box as the model has."""
+    return {"bbox": torch.zeros(*ids.shape, getattr(config, "dim_bbox", 4), device=ids.device)}
 
 
 def blank_regions(config: Config, ids: torch.Tensor, languages: Sequence[str]) -> Inputs:
@@ -180,7 +175,7 @@ ADAPTERS: dict[str, Adapter] = {
     "layoutlm": Adapter(PAGE, inputs=boxes),
     "layoutlmv3": Adapter(PAGE, inputs=boxes),
     "lilt": Adapter(PAGE, inputs=boxes),
-    "bros": Adapter(PAGE, inputs=bros_boxes),
+    "bros": Adapter(PAGE, inputs=page_boxes),
     "udop": Adapter(PAGE, inputs=page_boxes),
     "lxmert": Adapter("no_picture", inputs=blank_regions, attentions=language_stream),
     "vilt": Adapter("no_picture", inputs=masked_patch, attentions=text_corner),

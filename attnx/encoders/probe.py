@@ -16,6 +16,7 @@ from attnx.encoders.adapters import Adapter
 from attnx.encoders.attending import attend
 from attnx.encoders.calls import Calls
 from attnx.encoders.checks import check_padding, check_rows, check_shapes, require, tolerance
+from attnx.encoders.reach import within_reach
 from attnx.encoders.records import Note, Reach
 
 OTHER_TEXTS = 4
@@ -159,7 +160,7 @@ def band(seen: torch.Tensor) -> Reach | None:
     size = len(seen)
     offsets = torch.arange(size) - torch.arange(size)[:, None]
     back, ahead = int(-offsets[seen].min()), int(offsets[seen].max())
-    if not bool((seen == ((offsets >= -back) & (offsets <= ahead))).all()):
+    if not torch.equal(seen, within_reach(offsets, (back, ahead))):
         return None
     return (None if back == size - 1 else back, None if ahead == size - 1 else ahead)
 

@@ -75,7 +75,14 @@ def grids(scopes: Mapping[str, Mapping[str, Floats]], t: Catalog) -> tuple[GridV
     """
     shown = ((name, scope, scopes[scope][name]) for name, scope in SHOWN)
     return tuple(
-        _grid(name, scope, values, t)
+        grid(
+            t.text(f"statistics.{name}.name"),
+            t.text(f"scopes.{scope}"),
+            values,
+            REGISTRY[name].unit,
+            t,
+            signed=name == "signed_distance",
+        )
         for name, scope, values in shown
         if np.isfinite(values).any() and np.nanmin(values) < np.nanmax(values)
     )
@@ -111,8 +118,8 @@ def light_diverging() -> tuple[Rgb, ...]:
     return DIVERGING[SIDE_LEVELS - reach : SIDE_LEVELS + reach + 1]
 
 
-def _grid(name: str, scope: str, values: Floats, t: Catalog) -> GridView:
-    unit, signed = REGISTRY[name].unit, name == "signed_distance"
+def grid(name: str, scope: str, values: Floats, unit: str, t: Catalog, *, signed: bool) -> GridView:
+    """Return the map of `values`, ``[layers, heads]``, of which one at least is defined; `unit` is one of ``units``."""
     low, high = _bounds(values, signed)
     palette = light_diverging() if signed else light_sequential()
     levels = _levels(values, low, high, len(palette))
@@ -123,12 +130,12 @@ def _grid(name: str, scope: str, values: Floats, t: Catalog) -> GridView:
     cell = min(CELL_EM, (WHOLE_EM if wide else HALF_EM) / heads)
     lowest, highest = (np.unravel_index(pick(values), values.shape) for pick in (np.nanargmin, np.nanargmax))
     return GridView(
-        name=t.text(f"statistics.{name}.name"),
-        scope=t.text(f"scopes.{scope}"),
+        name=name,
+        scope=scope,
         unit=t.text(f"units.{unit}"),
         alt=t.text(
             "maps.alt",
-            name=t.text(f"statistics.{name}.name"),
+            name=name,
             low=number(values[lowest], unit, t),
             low_head=head_name(*map(int, lowest)),
             high=number(values[highest], unit, t),

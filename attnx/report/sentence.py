@@ -158,7 +158,12 @@ def _token_notes(sentence: SentenceReport, model: ModelInfo, t: Catalog) -> Iter
 
 def frame_view(tokens: Sequence[Token]) -> FrameView:
     """Return the labels that surround the heatmaps of a sentence."""
-    frame = label_frame([cut_middle(token.text, LABEL_CHARACTERS) for token in tokens])
+    return labels_frame([token.text for token in tokens])
+
+
+def labels_frame(labels: Sequence[str]) -> FrameView:
+    """Return the labels that surround a heatmap of so many tokens."""
+    frame = label_frame([cut_middle(label, LABEL_CHARACTERS) for label in labels])
     width = 1 + frame.row_width
     return FrameView(
         image=data_uri(frame.png),

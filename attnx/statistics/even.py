@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from attnx.encoders.reach import within_reach
 from attnx.encoders.records import AttentionMap, Encoding, Reach
 from attnx.statistics.scores import Floats
 from attnx.statistics.scoring import score_heads
@@ -20,7 +21,7 @@ def even_scores(encoding: Encoding, reach: Sequence[Reach], layers: int) -> dict
     kinds = list(dict.fromkeys(limits))
     places = torch.arange(len(encoding.ids))
     offsets = places - places[:, None]
-    weights = torch.stack([_even(offsets, back, ahead) for back, ahead in kinds])[:, None]
+    weights = torch.stack([_even(offsets, reach) for reach in kinds])[:, None]
     rows = [kinds.index(limit) for limit in limits]
     return {
         scope: {name: np.asarray(value)[rows] for name, value in scores.values.items()}
@@ -28,7 +29,6 @@ def even_scores(encoding: Encoding, reach: Sequence[Reach], layers: int) -> dict
     }
 
 
-def _even(offsets: torch.Tensor, back: int | None, ahead: int | None) -> torch.Tensor:
-    size = len(offsets)
-    seen = (offsets >= -(size if back is None else back)) & (offsets <= (size if ahead is None else ahead))
+def _even(offsets: torch.Tensor, reach: Reach) -> torch.Tensor:
+    seen = within_reach(offsets, reach)
     return seen / seen.sum(-1, keepdim=True)

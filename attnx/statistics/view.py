@@ -1,6 +1,5 @@
 """One sentence's attention as the statistics see it: in one scope, in float64, with its tokens classified."""
 
-import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from functools import cached_property, lru_cache
 
 import torch
 
+from attnx.encoders.reach import within_reach
 from attnx.encoders.records import AttentionMap, Encoding, Reach, Token
 from attnx.errors import AttnxError
 from attnx.texts.sentence import is_visible
@@ -101,14 +101,7 @@ def visible_keys(offsets: torch.Tensor, reach: Sequence[Reach], layers: int) -> 
     is empty where every layer sees everything.
     """
     limits = reach or [(None, None)] * layers
-    return torch.stack(
-        [
-            (
-                (offsets >= -(math.inf if back is None else back)) & (offsets <= (math.inf if ahead is None else ahead))
-            ).sum(-1)
-            for back, ahead in limits
-        ]
-    )
+    return torch.stack([within_reach(offsets, own).sum(-1) for own in limits])
 
 
 def token_classes(encoding: Encoding) -> dict[str, torch.Tensor]:

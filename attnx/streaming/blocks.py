@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import torch
 
-# Weights of a block: they and what is computed of them fit in the cache.
-AT_ONCE = 1 << 18
+# Weights of a block: few enough for the cache that all cores share, many enough that starting a pass costs little.
+AT_ONCE = 1 << 20
 # A graphics card has no such cache, but many more cores.
 AT_ONCE_ELSEWHERE = 1 << 26
 

@@ -43,7 +43,7 @@ SEED = 20
 LANGUAGES = ("zh", "ru", "en")
 LETTERS = {"zh": 13, "ru": 36, "en": 42}  # the median of a sentence, about 12 tokens
 SPREAD = 0.6  # of the logarithm of the length
-SENTENCES, FEW = 3000, 600
+SENTENCES, FEW = 2100, 600
 LONG = {128: 64, 512: 16}  # tokens: sentences
 LIMITS = {"real": 1.08, 128: 1.3, 512: 2.0}
 ONE_BY_ONE, IN_NUMPY = 4.0, 5.0
@@ -63,7 +63,7 @@ def main() -> None:
     if arguments.peak:
         print(peak(encoder, arguments.peak))
         return
-    rounds = 3 if arguments.quick else 7
+    rounds = 3 if arguments.quick else 5
     sentences = list(make_sentences(FEW if arguments.quick else SENTENCES))
     lengths = [len(item.encoding.ids) for batch in batches(encoder, sentences) for item in batch]
     deciles = ", ".join(f"{value:.0f}" for value in np.quantile(lengths, np.linspace(0, 1, 11)))
@@ -72,7 +72,7 @@ def main() -> None:
     against_simple(encoder, sentences, seconds / len(sentences), rounds)
     for tokens, count in LONG.items():
         cut = replace(encoder, max_tokens=tokens)
-        against_bare(tokens, cut, list(make_sentences(count, 20 * tokens)), rounds)
+        against_bare(tokens, cut, list(make_sentences(count, 6 * tokens)), rounds)
     if not arguments.quick:
         memory()
 

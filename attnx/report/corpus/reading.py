@@ -1,7 +1,6 @@
 """Read the JSON of a corpus report back, trusting nothing in it."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from attnx.report.checks import (
     is_index,
     is_number,
     is_text,
-    load_twin,
     read_indices,
     read_maps,
     read_numbers,
@@ -36,10 +34,8 @@ from attnx.report.corpus.document import (
     Means,
     Profiles,
 )
-from attnx.report.corpus.twin import COUNTS, DETAILS, KIND, MEANS, MEASURED, SCALARS
-from attnx.report.document import KIND as SENTENCES
-from attnx.report.document import Document
-from attnx.report.reading import from_twin, is_token, read_file, read_model, read_provenance
+from attnx.report.corpus.twin import COUNTS, DETAILS, MEANS, MEASURED, SCALARS
+from attnx.report.reading import is_token, read_model, read_provenance
 from attnx.statistics.accumulators.quadrants import QUADRANTS
 from attnx.statistics.accumulators.results import GroupComparison, QuadrantResult
 from attnx.statistics.scores import SCOPES, Floats
@@ -49,15 +45,6 @@ LONG = ("cut", "windows", "error")
 MEASURES_OF_VARIATION = ("variability", "relative_information")
 MOST_COUNTED = int(LARGEST_SCORE)
 MOST_OFFSETS = 1000
-
-
-def read_report(path: Path) -> Document | CorpusDocument:
-    """Return the report saved at `path`, of sentences or of a corpus.
-
-    Raises InputError when it cannot be read, is not a report, or does not hold together.
-    """
-    twin = load_twin(read_file(path), *READERS)
-    return READERS[twin["kind"]](twin)
 
 
 def corpus_from_twin(twin: Mapping[str, Any]) -> CorpusDocument:
@@ -202,9 +189,3 @@ def _example(twin: Mapping[str, Any], model: ModelInfo, files: int) -> Example:
 def _count(value: Any) -> int:  # noqa: ANN401 - what JSON holds
     require(is_index(value, 0, MOST_COUNTED), "count")
     return int(value)
-
-
-READERS: Mapping[str, Callable[[Mapping[str, Any]], Document | CorpusDocument]] = {
-    SENTENCES: from_twin,
-    KIND: corpus_from_twin,
-}

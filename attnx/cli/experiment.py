@@ -1,0 +1,67 @@
+"""``attnx experiment``: a claim about heads, checked on a model and on texts."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from attnx.cli.bar import progress_bar
+from attnx.cli.options import (
+    catalog_for,
+    command_line,
+    help_text,
+    language_option,
+    model_options,
+    output_option,
+)
+from attnx.cli.progress import stage
+from attnx.cli.writing import write_all
+from attnx.errors import InputError
+from attnx.experiments.registry import NAMES
+
+if TYPE_CHECKING:
+    from attnx.encoders.records import ModelRequest
+
+DEFAULT_LIMIT = 100
+
+
+@click.command(help=help_text("experiment", names=", ".join(NAMES)))
+@click.argument("chosen", type=click.Choice(NAMES), metavar="NAME")
+@click.argument("inputs", nargs=-1, required=True, metavar="TEXT|FILE...")
+@model_options
+@click.option("--variant", "variants", multiple=True, metavar="TEXT", help=help_text("variant"))
+@click.option("--limit", type=click.IntRange(min=1), default=DEFAULT_LIMIT, show_default=True, help=help_text("limit"))
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help=help_text("seed"))
+@language_option
+@output_option
+def experiment(
+    chosen: str,
+    inputs: tuple[str, ...],
+    request: "ModelRequest",
+    variants: tuple[str, ...],
+    limit: int,
+    seed: int,
+    language: str | None,
+    outputs: tuple[Path, ...],
+) -> None:
+    """Run the experiment and write its report."""
+    from attnx.experiments.records import Options
+    from attnx.report.output import check_outputs, default_path
+    from attnx.texts.inputs import read_inputs
+    from attnx.texts.sentence import read_sentence
+
+    sentences = [read_sentence(item.text) for item in islice(read_inputs(inputs), limit)]
+    if not sentences:
+        raise InputError("experiment_no_texts", path=", ".join(inputs))
+    outputs = outputs or (default_path(f"{chosen}-{sentences[0].text}"),)
+    check_outputs(outputs)
+    with stage("loading", name=request.name):
+        from attnx.encoders.loading import load_encoder
+
+        encoder = load_encoder(request)
+    from attnx.experiments.running import run_experiment
+
+    with progress_bar(None) as advance:
+        document = run_experiment(chosen, encoder, sentences, Options(seed, variants), advance, command_line())
+    write_all(document, outputs, catalog_for(language, document.language))
