@@ -11,7 +11,7 @@ import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +80,10 @@ def _engine(request: "ModelRequest", workers: int) -> Engine:
         from attnx.batch.dataset import RESULT, results
         from attnx.encoders.folder import first_line
 
+        # A worker may be in another folder.
+        model = replace(request, name=str(Path(request.name).resolve())) if Path(request.name).is_dir() else request
         try:
-            for row in results(read, Path.cwd(), request, encoder.info, settings, workers).iter_rows():
+            for row in results(read, Path.cwd(), model, encoder.info, settings, workers).iter_rows():
                 result: ShardResult = pickle.loads(row[RESULT])
                 advance(sum(count.seen for count in result.counts))
                 yield result

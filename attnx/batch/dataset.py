@@ -3,6 +3,7 @@
 import os
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ class Measurer:
         if (own := versions()) != expected:
             raise InputError("ray_other_versions", own=own, expected=expected)
         self._encoder, self._settings = load_encoder(request), settings
-        if self._encoder.info != info:
+        if replace(self._encoder.info, name=info.name) != info:
             raise InputError("ray_other_model", name=request.name)
 
     def __call__(self, shards: pa.Table) -> pa.Table:

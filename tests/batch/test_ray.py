@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -57,7 +58,8 @@ def assert_near(first: pa.Table, second: pa.Table) -> None:
 @pytest.mark.usefixtures("small_shards")
 def test_two_workers_of_which_one_is_killed_give_what_one_process_gives(cli: Cli, tiny: Path, tmp_path: Path) -> None:
     write_lines(tmp_path / "a.txt", [*some_sentences(200), "\u200b", *some_sentences(199)])
-    command = ("batch", "a.txt", "-m", tiny, "-o")
+    tiny.rename(tmp_path / "model")  # a worker is in another folder
+    command = ("batch", "a.txt", "-m", "./model", "-o")
     assert cli(*command, "local").exit_code == 1
     killed: list[int] = []
     killer = threading.Thread(target=kill_one_worker, args=(tmp_path / "ray", killed))
@@ -87,6 +89,18 @@ def test_an_address_where_nobody_listens_is_refused_at_once(cli: Cli, tiny: Path
     result = cli("batch", "a.txt", "-m", tiny, "-o", "out", "--engine", "ray", "--address", "127.0.0.1:9")
     assert result.exit_code == 2
     assert said(result).startswith("Error: No Ray cluster answers at 127.0.0.1:9: ")
+
+
+def test_without_ray_the_command_that_installs_it_is_named(
+    cli: Cli, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lines(tmp_path / "a.txt", some_sentences(1))
+    monkeypatch.setitem(sys.modules, "ray", None)  # importing it raises ImportError
+    result = cli("batch", "a.txt", "-m", tiny, "-o", "out", "--engine", "ray")
+    assert (result.exit_code, said(result)) == (
+        2,
+        "Error: --engine ray needs Ray. Install it with: pip install 'attnx[ray]'",
+    )
 
 
 def test_an_address_without_ray_is_refused(cli: Cli, tiny: Path, tmp_path: Path) -> None:
