@@ -20,7 +20,7 @@ types: ## check types, strictly
 	$(PYTHON) -m mypy
 
 test: ## run the tests
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n 2
 
 bench: ## run the benchmarks by hand; they print ratios
 	$(PYTHON) tests/benchmarks/startup.py

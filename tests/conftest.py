@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+# Before torch is imported: test files run side by side, and threads that wait for each other take many times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import torch
 from click.testing import CliRunner
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
