@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attnx.batch.checkpoint import State, first_error, load_state, save_parts, save_state
 from attnx.batch.records import Counts, Progress
-from attnx.batch.run import Run, refusal
+from attnx.batch.run import Run
 from attnx.batch.shards import (
     Advance,
     Settings,
@@ -22,6 +22,7 @@ from attnx.batch.shards import (
     measure_shard,
     shard_size,
 )
+from attnx.corpus.reading import refusal
 from attnx.errors import InputError
 
 if TYPE_CHECKING:

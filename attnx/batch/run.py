@@ -12,8 +12,9 @@ from attnx.batch.folder import RunFolder
 from attnx.batch.records import Job
 from attnx.batch.shards import Settings
 from attnx.batch.sources import Source, find_sources, read_sources
+from attnx.corpus.reading import refusal
 from attnx.corpus.records import BadRow, CorpusItem, CorpusRow, DetectedEncoding
-from attnx.errors import AttnxError, InputError
+from attnx.errors import InputError
 from attnx.report.output import atomic_file
 
 EACH_LIMIT = 1000  # reports on single sentences
@@ -100,12 +101,6 @@ def begin(job: Job, folder: RunFolder, *, restart: bool) -> Run:
     with atomic_file(folder.run, folder.unfinished) as file:
         file.write(json.dumps({"fingerprint": now, "provenance": made}, indent=1).encode())
     return Run(job, folder, sources, made)
-
-
-def refusal(row: BadRow) -> InputError:
-    """Return the error for a record that cannot be used."""
-    reason = AttnxError(row.key, **row.values).format_message()
-    return InputError("line_in_file", path=row.file, line=row.line, reason=reason)
 
 
 def _check_rows(run: Run) -> None:

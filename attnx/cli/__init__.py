@@ -10,7 +10,7 @@ from attnx.errors import AttnxError
 from attnx.i18n import terminal_catalog
 from attnx.version import __version__
 
-COMMANDS = ("report", "measure", "batch", "experiment", "render", "models", "doctor")
+COMMANDS = ("report", "measure", "batch", "experiment", "compare", "render", "models", "doctor")
 INTERRUPTED = 130
 
 

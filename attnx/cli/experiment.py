@@ -1,15 +1,14 @@
 """``attnx experiment``: a claim about heads, checked on a model and on texts."""
 
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from attnx.cli.bar import progress_bar
 from attnx.cli.options import (
     catalog_for,
     command_line,
+    head_option,
     help_text,
     language_option,
     model_options,
@@ -31,7 +30,10 @@ DEFAULT_LIMIT = 100
 @click.argument("inputs", nargs=-1, required=True, metavar="TEXT|FILE...")
 @model_options
 @click.option("--variant", "variants", multiple=True, metavar="TEXT", help=help_text("variant"))
-@click.option("--limit", type=click.IntRange(min=1), default=DEFAULT_LIMIT, show_default=True, help=help_text("limit"))
+@head_option
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=DEFAULT_LIMIT, show_default=True, help=help_text("experiment_limit")
+)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help=help_text("seed"))
 @language_option
 @output_option
@@ -40,6 +42,7 @@ def experiment(
     inputs: tuple[str, ...],
     request: "ModelRequest",
     variants: tuple[str, ...],
+    head: tuple[int, int] | None,
     limit: int,
     seed: int,
     language: str | None,
@@ -47,11 +50,10 @@ def experiment(
 ) -> None:
     """Run the experiment and write its report."""
     from attnx.experiments.records import Options
+    from attnx.experiments.texts import read_texts
     from attnx.report.output import check_outputs, default_path
-    from attnx.texts.inputs import read_inputs
-    from attnx.texts.sentence import read_sentence
 
-    sentences = [read_sentence(item.text) for item in islice(read_inputs(inputs), limit)]
+    sentences = read_texts(inputs, limit)
     if not sentences:
         raise InputError("experiment_no_texts", path=", ".join(inputs))
     outputs = outputs or (default_path(f"{chosen}-{sentences[0].text}"),)
@@ -60,8 +62,10 @@ def experiment(
         from attnx.encoders.loading import load_encoder
 
         encoder = load_encoder(request)
+    from attnx.cli.bar import progress_bar
     from attnx.experiments.running import run_experiment
 
+    options = Options(seed, variants, head)
     with progress_bar(None) as advance:
-        document = run_experiment(chosen, encoder, sentences, Options(seed, variants), advance, command_line())
+        document = run_experiment(chosen, encoder, sentences, options, advance, command_line())
     write_all(document, outputs, catalog_for(language, document.language))

@@ -1,6 +1,7 @@
 """The options that mean the same in every command, and the texts of the help."""
 
 import functools
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from attnx.errors import InputError
 from attnx.i18n import Catalog, is_traditional, languages, load_catalog, match_language, terminal_catalog
 
 F = TypeVar("F", bound=Callable[..., Any])
+HEAD_PART = re.compile("[1-9][0-9]{0,3}")
 
 
 def help_text(name: str, **values: str) -> str:
@@ -58,6 +60,11 @@ def language_option(command: F) -> F:
     return click.option("-l", "--lang", "language", callback=_language, metavar="LANG", help=help_text("lang"))(command)
 
 
+def head_option(command: F) -> F:
+    """Add ``-H/--head``, a layer and a head counted from 1, which the command gets counted from 0."""
+    return click.option("-H", "--head", callback=_head, metavar="LAYER.HEAD", help=help_text("head"))(command)
+
+
 def output_option(command: F) -> F:
     """Add ``-o/--output``, which may be given several times."""
     return click.option(
@@ -81,6 +88,15 @@ def command_line() -> str:
     from attnx.texts.sentence import valid_unicode
 
     return valid_unicode(shlex.join(["attnx", *sys.argv[1:]]))
+
+
+def _head(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    layer, _, head = value.partition(".")
+    if not all(HEAD_PART.fullmatch(part) for part in (layer, head)):
+        raise InputError("head_unreadable", head=value)
+    return int(layer) - 1, int(head) - 1
 
 
 def _choice(names: tuple[str, ...]) -> dict[str, Any]:

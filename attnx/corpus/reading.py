@@ -27,7 +27,7 @@ from attnx.corpus.records import (
 )
 from attnx.corpus.sampling import sample_rows
 from attnx.corpus.tables import TAB, check_delimiter, read_csv, read_tsv
-from attnx.errors import InputError, os_reason
+from attnx.errors import AttnxError, InputError, os_reason
 from attnx.texts.inputs import STDIN, STDIN_NAME
 from attnx.texts.sentence import MAXIMUM_CHARACTERS, valid_unicode
 
@@ -66,6 +66,12 @@ def read_corpus(paths: Sequence[Path | str], options: CorpusOptions) -> Iterator
                 next((item for item in beginning if not isinstance(item, DetectedEncoding)), None)
     items = _numbered(paths, options)
     return items if options.sample is None else sample_rows(items, options.sample, options.seed)
+
+
+def refusal(row: BadRow) -> InputError:
+    """Return the error for a record that cannot be used."""
+    reason = AttnxError(row.key, **row.values).format_message()
+    return InputError("line_in_file", path=row.file, line=row.line, reason=reason)
 
 
 def _streams(path: Path | str) -> bool:

@@ -33,8 +33,13 @@ def forward(
     texts: Sequence[Sequence[int]],
     languages: Sequence[str],
     options: Mapping[str, Any],
+    *,
+    gradients: bool = False,
 ) -> Any:  # noqa: ANN401 - the output of a transformers model
-    """Run the model once over the token ids of each text, with further `options` of its own; see `attend`."""
+    """Run the model once over the token ids of each text, with further `options` of its own; see `attend`.
+
+    The output can be differentiated if `gradients` are wanted.
+    """
     size = max(map(len, texts))
     device = next(model.parameters()).device
     padding = _padding_id(model)
@@ -52,7 +57,7 @@ def forward(
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
         inputs = {name: value for name, value in inputs.items() if name in taken}
     try:
-        with torch.inference_mode(), quiet():
+        with torch.inference_mode(not gradients), quiet():
             return model(**inputs)
     except RuntimeError as error:
         if isinstance(error, torch.OutOfMemoryError) or "allocate" in str(error):

@@ -26,7 +26,10 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Words:
-    """A label in the reader's language, ``labels.<key>`` with `values`; a plain string is one that stays as it is."""
+    """A label in the reader's language: ``labels.<key>`` with `values`, or the name of the statistic of that key.
+
+    A plain string is a label that stays as it is.
+    """
 
     key: str
     values: Values = field(default_factory=dict)
@@ -59,11 +62,12 @@ class TokenMap:
 
 @dataclass(frozen=True)
 class TokenMaps:
-    """Maps side by side on one scale: from 0 to the largest, or from −largest to it if `signed`."""
+    """Maps side by side on one scale: from 0 to the largest, or from −largest to it if `signed`; `unit` as above."""
 
     key: str
     maps: tuple[TokenMap, ...]
     signed: bool = False
+    unit: str = "share"
 
 
 @dataclass(frozen=True)
@@ -136,11 +140,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may choose: the seed of all chance, other orders of the first text, a head (layer, head) from 0."""
+    """What a user may choose: the seed of all chance, other orders of the first text, a head (layer, head) from 0.
+
+    `other` is a second model, to compare the first with.
+    """
 
     seed: int = 0
     variants: tuple[str, ...] = ()
     head: tuple[int, int] | None = None
+    other: Encoder | None = None
 
 
 class Experiment(Protocol):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from attnx.experiments.records import Experiment
 
-NAMES = ("order",)
+NAMES = ("order", "average", "distance", "languages", "merge", "qkv", "position", "heads", "ablate", "scale", "masks")
+COMPARE = "compare"  # what ``attnx compare`` runs
 
 
 def find_experiment(name: str) -> Experiment:

@@ -33,10 +33,10 @@ def workers() -> list[int]:
 
 
 def kill_one_worker(output: Path, killed: list[int]) -> None:
-    """Kill a worker once the first shard is saved and two are at work."""
+    """Kill a worker once the first shard is saved."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if any((output / ".attnx/parts").glob("*.parquet")) and len(found := workers()) == 2:
+        if any((output / ".attnx/parts").glob("*.parquet")) and (found := workers()):
             os.kill(found[0], signal.SIGKILL)
             killed.append(found[0])
             return
@@ -57,7 +57,7 @@ def assert_near(first: pa.Table, second: pa.Table) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_shards")
 def test_two_workers_of_which_one_is_killed_give_what_one_process_gives(cli: Cli, tiny: Path, tmp_path: Path) -> None:
-    write_lines(tmp_path / "a.txt", [*some_sentences(200), "\u200b", *some_sentences(199)])
+    write_lines(tmp_path / "a.txt", [*some_sentences(300), "\u200b", *some_sentences(299)])
     tiny.rename(tmp_path / "model")  # a worker is in another folder
     command = ("batch", "a.txt", "-m", "./model", "-o")
     assert cli(*command, "local").exit_code == 1

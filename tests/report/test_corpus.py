@@ -19,11 +19,12 @@ from attnx.i18n import load_catalog
 from attnx.report.corpus.build import corpus_view
 from attnx.report.corpus.document import CorpusDocument, CorpusFile, CorpusSettings, Example, corpus_document
 from attnx.report.corpus.findings import RoleFinding, Wanted, quadrant_findings, role_findings, wanted_examples
-from attnx.report.corpus.reading import corpus_from_twin, read_report
+from attnx.report.corpus.reading import corpus_from_twin
 from attnx.report.corpus.rendering import corpus_highlights, render_corpus
 from attnx.report.corpus.roles import ROLES, holders, sink_class
 from attnx.report.corpus.twin import to_json
 from attnx.report.document import Provenance, quantize
+from attnx.report.kinds import read_report
 from attnx.statistics import SCOPES, score_heads
 from attnx.statistics.accumulators import Corpus, Shape
 from attnx.streaming.records import NAMES, Batch, BatchScores
@@ -313,7 +314,7 @@ def test_a_report_that_does_not_hold_together_is_refused(one: CorpusDocument, ch
 
 def test_another_kind_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    path.write_text('{"format": 1, "kind": "experiment"}')
+    path.write_text('{"format": 1, "kind": "novel"}')
     with pytest.raises(InputError) as refusal:
         read_report(path)
     assert refusal.value.key == "report_unknown_format"

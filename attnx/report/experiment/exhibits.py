@@ -9,7 +9,7 @@ import numpy as np
 
 from attnx.experiments.records import Curves, Exhibit, HeadMap, Label, Points, Table, TokenMap, TokenMaps, Words
 from attnx.i18n import Catalog
-from attnx.report.colors import DIVERGING, SEQUENTIAL, Rgb
+from attnx.report.colors import DIVERGING, SEQUENTIAL, Rgb, css
 from attnx.report.corpus.figures import Axis, layer_color, plot_png, value_axis
 from attnx.report.corpus.figures import Points as Dots
 from attnx.report.corpus.views import FigureView, PlainTable
@@ -21,6 +21,7 @@ from attnx.report.grids import grid
 from attnx.report.sentence import labels_frame
 from attnx.report.typography import cut_middle
 from attnx.report.views import RowView
+from attnx.statistics import REGISTRY
 from attnx.statistics.scores import Floats
 
 LABEL_CHARACTERS = 60
@@ -36,9 +37,11 @@ class Speaker:
     places: "count[int]"
 
     def label(self, label: Label) -> str:
-        """Return a label as it is written: a string that may be anybody's, or a message."""
+        """Return a label as it is written: a string that may be anybody's, a statistic's name, or a message."""
         if isinstance(label, str):
             return cut_middle(display_label(label), LABEL_CHARACTERS)
+        if label.key in REGISTRY:
+            return self.t.text(f"statistics.{label.key}.name")
         return self.t.text(f"experiments.{self.experiment}.labels.{label.key}", **label.values)
 
 
@@ -58,17 +61,25 @@ def _token_maps(exhibit: TokenMaps, speaker: Speaker, title: str) -> dict[str, A
     t = speaker.t
     top = max(float(np.nanmax(np.abs(one.values))) for one in exhibit.maps) or 1.0
     palette = DIVERGING if exhibit.signed else SEQUENTIAL
-    low = f"−{t.percent(top)}" if exhibit.signed else t.percent(0)
+    low, high = (_weight(end, exhibit.unit, t) for end in (-top if exhibit.signed else 0.0, top))
     return {
-        "maps": tuple(_token_map(one, top, palette, exhibit.signed, speaker) for one in exhibit.maps),
-        "scale": t.text("experiments.scale", low=low, high=t.percent(top)),
+        "maps": tuple(_token_map(one, top, palette, exhibit, speaker) for one in exhibit.maps),
+        "scale": t.text(f"experiments.scales.{exhibit.unit}", low=low, high=high),
         "bar": data_uri(scale_bar_png(palette)),
     }
 
 
-def _token_map(one: TokenMap, top: float, palette: tuple[Rgb, ...], signed: bool, speaker: Speaker) -> TokenMapView:
+def _weight(value: float, unit: str, t: Catalog) -> str:
+    """Write a number of a token map."""
+    written = t.percent(abs(value)) if unit == "share" else t.decimal(abs(value), 1)
+    return f"−{written}" if value < 0 else written
+
+
+def _token_map(
+    one: TokenMap, top: float, palette: tuple[Rgb, ...], exhibit: TokenMaps, speaker: Speaker
+) -> TokenMapView:
     share = one.values / top
-    share = (share + 1) / 2 if signed else share
+    share = (share + 1) / 2 if exhibit.signed else share
     levels = np.rint(np.nan_to_num(share).clip(0, 1) * (len(palette) - 1)).astype(np.int64)
     row, column = np.unravel_index(int(np.nanargmax(np.abs(one.values))), one.values.shape)
     return TokenMapView(
@@ -80,7 +91,7 @@ def _token_map(one: TokenMap, top: float, palette: tuple[Rgb, ...], signed: bool
             label=speaker.label(one.label),
             query=display_label(one.tokens[int(row)]),
             target=display_label(one.tokens[int(column)]),
-            value=float(one.values[row, column]),
+            value=_weight(float(one.values[row, column]), exhibit.unit, speaker.t),
         ),
         labels_frame(one.tokens),
     )
@@ -90,14 +101,12 @@ def _curves(exhibit: Curves, speaker: Speaker, title: str) -> dict[str, Any]:
     x, y = _axes(
         exhibit.axes, [np.concatenate([getattr(one, axis) for one in exhibit.curves]) for axis in "xy"], speaker
     )
-    series, names = [], []
+    series, legend = [], []
     for one, color in zip(exhibit.curves, _colors(len(exhibit.curves)), strict=True):
         series += [Dots(one.x, edge, color, filled=False) for edge in (one.low, one.high) if edge is not None]
         series.append(Dots(one.x, one.y, color, joined=True))
-        names.append(speaker.label(one.label))
-    return {
-        "figure": _figure(x, y, series, title, (speaker.t.text("experiments.curves", names=_listed(names, speaker)),))
-    }
+        legend.append((css(color), speaker.label(one.label)))
+    return {"figure": _figure(x, y, series, title, ()), "legend": tuple(legend)}
 
 
 def _points(exhibit: Points, speaker: Speaker, title: str) -> dict[str, Any]:
@@ -136,10 +145,6 @@ def _colors(number: int) -> list[Rgb]:
     if number <= len(CURVE_COLORS):
         return list(CURVE_COLORS[:number])
     return [layer_color(i, number) for i in range(number)]
-
-
-def _listed(names: list[str], speaker: Speaker) -> str:
-    return speaker.t.text("corpus.list_separator").join(names)
 
 
 DRAWN: Mapping[type[Exhibit], Callable[[Any, Speaker, str], dict[str, Any]]] = {

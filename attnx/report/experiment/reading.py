@@ -20,7 +20,7 @@ from attnx.experiments.records import (
     TokenMaps,
     Words,
 )
-from attnx.experiments.registry import NAMES
+from attnx.experiments.registry import COMPARE, NAMES
 from attnx.i18n import languages, load_catalog
 from attnx.report.checks import BROKEN, broken, is_index, is_number, is_text, read_numbers, require
 from attnx.report.experiment.build import experiment_view
@@ -37,7 +37,7 @@ def experiment_from_twin(twin: Mapping[str, Any]) -> ExperimentDocument:
     Raises InputError where it does not hold together; whether its words exist is tried by writing them.
     """
     try:
-        require(twin["experiment"] in NAMES, "experiment")
+        require(twin["experiment"] in (*NAMES, COMPARE), "experiment")
         model = read_model(twin["model"])
         exhibits = tuple(_exhibit(exhibit, (model.layers, model.heads)) for exhibit in twin["exhibits"])
         notes = tuple(_words(note) for note in twin["notes"])
@@ -76,7 +76,8 @@ def _head_map(twin: Mapping[str, Any], shape: tuple[int, int]) -> HeadMap:
 
 
 def _token_maps(twin: Mapping[str, Any], _: tuple[int, int]) -> TokenMaps:
-    return TokenMaps(twin["key"], tuple(_token_map(one) for one in twin["maps"]), bool(twin["signed"]))
+    maps = tuple(_token_map(one) for one in twin["maps"])
+    return TokenMaps(twin["key"], maps, bool(twin["signed"]), twin["unit"])
 
 
 def _token_map(twin: Mapping[str, Any]) -> TokenMap:

@@ -20,7 +20,10 @@ class TokenMapView:
 
 @dataclass(frozen=True)
 class ExhibitView:
-    """An exhibit: its title, how to read it, and the one form that it has; the others are empty or None."""
+    """An exhibit: its title, how to read it, and the one form that it has; the others are empty or None.
+
+    `legend` has a color, as CSS writes it, and a text for each line of a figure.
+    """
 
     title: str
     reading: str
@@ -29,6 +32,7 @@ class ExhibitView:
     scale: str = ""
     bar: str = ""
     figure: FigureView | None = None
+    legend: tuple[tuple[str, str], ...] = ()
     table: PlainTable | None = None
 
 
