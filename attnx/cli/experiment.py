@@ -1,5 +1,6 @@
 """``attnx experiment``: a claim about heads, checked on a model and on texts."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from attnx.encoders.records import ModelRequest
 
 DEFAULT_LIMIT = 100
+# The experiment that has a use for an option.
+USED_BY = {"--variant": "order", "--head": "qkv"}
 
 
 @click.command(help=help_text("experiment", names=", ".join(NAMES)))
@@ -53,6 +56,7 @@ def experiment(
     from attnx.experiments.texts import read_texts
     from attnx.report.output import check_outputs, default_path
 
+    _check_options(chosen, {"--variant": variants, "--head": head})
     sentences = read_texts(inputs, limit)
     if not sentences:
         raise InputError("experiment_no_texts", path=", ".join(inputs))
@@ -69,3 +73,10 @@ def experiment(
     with progress_bar(None) as advance:
         document = run_experiment(chosen, encoder, sentences, options, advance, command_line())
     write_all(document, outputs, catalog_for(language, document.language))
+
+
+def _check_options(chosen: str, given: Mapping[str, object]) -> None:
+    """Refuse an option that the chosen experiment has no use for."""
+    for option, value in given.items():
+        if value and USED_BY[option] != chosen:
+            raise InputError("experiment_option", option=option, name=USED_BY[option])

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from attnx.encoders.encoder import Encoder
     from attnx.texts.sentence import Sentence
 
-TOKEN_BUDGET = 4096
-LOOK_AHEAD = 16384
+TOKEN_BUDGET = 1024
+LOOK_AHEAD = 2048
 
 
 def stream(

@@ -143,3 +143,10 @@ def test_the_command_writes_a_report(cli: Callable[..., Any], make_model: Callab
     assert "Какие головы следуют за словами" in (tmp_path / "o.html").read_text(encoding="utf-8")
     short = cli("experiment", "order", "the cat", "-m", model)
     assert short.exit_code == 2 and "too short" in short.stderr
+
+
+def test_an_option_that_another_experiment_uses_is_refused(cli: Callable[..., Any]) -> None:
+    for name, option, value, owner in (("qkv", "--variant", "a b", "order"), ("order", "--head", "1.1", "qkv")):
+        result = cli("experiment", name, "the cat sat", option, value)
+        assert result.exit_code == 2
+        assert f"{option} belongs to: attnx experiment {owner}" in result.stderr
