@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 
+from attnx.streaming.memory import give_back
 from attnx.streaming.reading import Item
 from attnx.streaming.records import Refused
 
@@ -25,6 +26,7 @@ def cut_batches(items: Iterable[Item | Refused], budget: int, look_ahead: int) -
             size = max(1, budget // len(same[0].encoding.ids))
             for start in range(0, len(same), size):
                 yield same[start : start + size]
+        give_back()
 
 
 def _layout(item: Item) -> tuple[int, tuple[bool, ...], tuple[int, ...], tuple[int, ...]]:
