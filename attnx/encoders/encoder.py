@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from attnx.texts.sentence import Sentence
 
 
+# Weights of all layers that one batch may hold.
+HELD = 1 << 26
+
+
 @dataclass(frozen=True)
 class Encoder:
     """A loaded model with its tokenizer, and what is known of it.
@@ -84,3 +88,8 @@ class Encoder:
     def rescaled(self) -> bool:
         """Tell whether a learned sink takes a part of each row, so that only its shares of the rest can be shown."""
         return any(note.key == "sinks" for note in self.info.notes)
+
+
+def rows_at_once(encoder: Encoder, tokens: int) -> int:
+    """Return how many texts of so many tokens a batch may have, so that their attention fits into memory."""
+    return max(1, HELD // (encoder.info.layers * encoder.info.heads * tokens**2))

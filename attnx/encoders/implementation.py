@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
@@ -25,6 +27,12 @@ def implementation(model: torch.nn.Module, name: str) -> Iterator[None]:
     finally:
         for config, own in zip(configs, before, strict=True):
             setattr(config, ATTENTION, own)
+
+
+def eager_of(module: torch.nn.Module) -> Callable[..., Any]:
+    """Return the eager attention that the file of an attention module defines."""
+    eager: Callable[..., Any] = sys.modules[type(module).__module__].eager_attention_forward
+    return eager
 
 
 def _configs_of(model: torch.nn.Module) -> tuple[object, ...]:

@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 import torch
 
-from attnx.encoders.encoder import Encoder
+from attnx.encoders.encoder import Encoder, rows_at_once
 from attnx.encoders.interventions import edits
 from attnx.encoders.interventions.records import Change, HeadEdit, Variant
-from attnx.encoders.interventions.run import intervene, rows_at_once
+from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import Encoding
 from attnx.experiments.records import Advance, Floats
 from attnx.experiments.states import moved

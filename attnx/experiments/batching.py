@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from attnx.encoders.interventions.run import rows_at_once
+from attnx.encoders.encoder import rows_at_once
 
 if TYPE_CHECKING:
     from attnx.encoders.encoder import Encoder

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import torch
 
-from attnx.encoders.encoder import Encoder
+from attnx.encoders.encoder import Encoder, rows_at_once
 from attnx.encoders.interventions.records import Merge, Variant
-from attnx.encoders.interventions.run import intervene, rows_at_once
+from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import Encoding
 from attnx.errors import InputError
 from attnx.experiments.records import Advance

@@ -23,6 +23,7 @@ from attnx.encoders.baseline import random_twin
 from attnx.encoders.encoder import Encoder
 from attnx.encoders.records import Encoding
 from attnx.errors import InputError
+from attnx.experiments.batching import in_batches
 from attnx.experiments.divergence import between
 from attnx.experiments.records import Advance, Floats, HeadMap, Options, Result, Row, Table, TokenMap, TokenMaps, Words
 from attnx.experiments.variants import RULES, Order, given_order, in_order, orders
@@ -32,7 +33,6 @@ from attnx.texts.sentence import Sentence, read_sentence
 DRAWS = 8  # orders of each rule
 CLEAR = 0.5  # of the index
 SHOWN = 20  # tokens of the maps that are shown
-HELD = 1 << 24  # weights of a batch
 LEAST_TOKENS = 4  # content tokens, fewer have hardly another order
 FEW = 10  # texts
 GIVEN = "given"
@@ -105,10 +105,8 @@ def measure(encoder: Encoder, changes: Sequence[Change], advance: Advance) -> Fl
 
 def observed(encoder: Encoder, encodings: Sequence[Encoding]) -> Iterator[torch.Tensor]:
     """Yield the weights of texts of one length, as many in a batch as memory allows."""
-    size = max(1, HELD // (encoder.info.layers * encoder.info.heads * len(encodings[0].ids) ** 2))
-    for start in range(0, len(encodings), size):
-        for found in encoder.observe_batch(encodings[start : start + size]):
-            yield found.weights
+    for batch in in_batches(encoder, encodings):
+        yield from (found.weights for found in encoder.observe_batch(batch))
 
 
 def mean_frames(frames: Floats) -> tuple[Floats, Floats]:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from attnx.encoders.encoder import Encoder
+from attnx.encoders.encoder import Encoder, rows_at_once
 from attnx.encoders.interventions.masks import look_ahead, padding
 from attnx.encoders.interventions.records import Mask, Variant
-from attnx.encoders.interventions.run import intervene, rows_at_once
+from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import Encoding, Token
 from attnx.experiments.records import Floats, Row, Table, Words
 

@@ -7,7 +7,6 @@ watches, it does what ``eager`` does.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -17,7 +16,7 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
 from attnx.encoders.attending import forward
-from attnx.encoders.implementation import implementation
+from attnx.encoders.implementation import eager_of, implementation
 from attnx.streaming.blocks import Part
 from attnx.streaming.reduction import Reduction, Shown
 
@@ -57,7 +56,7 @@ def _attention(
     **options: Any,  # noqa: ANN401 - whatever a model gives its attention
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Compute what the module's own eager attention computes, ``[B, T, H, D]``, and show the weights to who watches."""
-    eager = sys.modules[type(module).__module__].eager_attention_forward
+    eager = eager_of(module)
     watch = _watch.get()
     if watch is None:
         context, weights = eager(module, query, key, value, attention_mask, **options)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from attnx.encoders.attending import attend
 from attnx.encoders.checks import tolerance
-from attnx.encoders.encoder import Encoder
+from attnx.encoders.encoder import Encoder, rows_at_once
 from attnx.streaming import interface
 from attnx.streaming.reading import LightEncoding
 from attnx.streaming.records import Batch
@@ -21,8 +21,6 @@ from attnx.streaming.reduction import Reduction
 
 # What the order of additions in a model's matrix products may change in a weight; the built-in model's change by 5e-6.
 SAME = 2e-5
-# Weights of all layers that are held where they come all at once.
-HELD = 1 << 26
 TRIED_TOKENS = 4  # of fewer, not every cut would be tried
 
 # Runs the model on the batch of a reduction, which is given every layer.
@@ -61,7 +59,7 @@ def most_sentences(encoder: Encoder, route: Route, tokens: int) -> int:
     """Return how many sentences of so many tokens a batch may have at most."""
     if route is not at_once:
         return sys.maxsize
-    return max(1, HELD // (encoder.info.layers * encoder.info.heads * tokens**2))
+    return rows_at_once(encoder, tokens)
 
 
 class _Maps:

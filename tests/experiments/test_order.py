@@ -33,6 +33,8 @@ class Constructed:
     class info:  # noqa: N801
         layers, heads = 1, 2
 
+    apart = False
+
     def observe_batch(self, encodings: list[Encoding]) -> list[AttentionMap]:
         return [AttentionMap(encoding, self.weights(encoding), ()) for encoding in encodings]
 

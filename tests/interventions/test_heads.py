@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnx.encoders.encoder import Encoder
+from attnx.encoders.encoder import Encoder, rows_at_once
 from attnx.encoders.interventions import edits
 from attnx.encoders.interventions.records import Change, HeadEdit, Outcome, Scale, Variant
-from attnx.encoders.interventions.run import intervene, rows_at_once
+from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import Encoding
 from attnx.errors import InputError
 from attnx.texts.sentence import read_sentence

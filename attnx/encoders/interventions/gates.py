@@ -8,7 +8,6 @@ are drawn: the root of the mean square of ∂L/∂ξ is then the speed of the st
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -18,9 +17,8 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
 from attnx.encoders.attending import forward
-from attnx.encoders.encoder import Encoder
-from attnx.encoders.implementation import implementation
-from attnx.encoders.interventions.run import rows_at_once
+from attnx.encoders.encoder import Encoder, rows_at_once
+from attnx.encoders.implementation import eager_of, implementation
 from attnx.encoders.records import Encoding
 
 NAME = "attnx_gated"
@@ -67,7 +65,7 @@ def _attention(
     **options: Any,  # noqa: ANN401 - whatever a model gives its attention
 ) -> tuple[torch.Tensor, None]:
     """Compute what the module's own eager attention computes, ``[B, T, H, d]``, times the gates of the next layer."""
-    eager = sys.modules[type(module).__module__].eager_attention_forward
+    eager = eager_of(module)
     context, _weights = eager(module, query, key, value, attention_mask, **options)
     return context * next(_gates.get()).to(context.dtype)[:, None, :, None], None
 

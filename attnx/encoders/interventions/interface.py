@@ -7,7 +7,6 @@ nobody changes anything, it does what ``eager`` does.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import torch
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.modeling_utils import AttentionInterface
 
-from attnx.encoders.implementation import implementation
+from attnx.encoders.implementation import eager_of, implementation
 from attnx.encoders.interventions.call import Call
 from attnx.encoders.interventions.changes import change_heads, masked, merge, scaled
 from attnx.encoders.interventions.records import Variant
@@ -72,7 +71,7 @@ def _attention(
     **options: Any,  # noqa: ANN401 - whatever a model gives its attention
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Compute what the module's own eager attention computes, ``[B, T, H, d]``, with what is to be changed in it."""
-    eager = sys.modules[type(module).__module__].eager_attention_forward
+    eager = eager_of(module)
     call = Call(eager, module, query, key, value, attention_mask, options)
     running = _running.get()
     return call.run() if running is None else (running.attend(call), None)

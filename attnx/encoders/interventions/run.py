@@ -18,15 +18,7 @@ if TYPE_CHECKING:
     from attnx.encoders.encoder import Encoder
     from attnx.encoders.records import Encoding
 
-# Weights of all layers that one batch may hold.
-HELD = 1 << 26
-
 _tried: WeakSet[torch.nn.Module] = WeakSet()
-
-
-def rows_at_once(encoder: Encoder, tokens: int) -> int:
-    """Return how many texts of so many tokens a batch may have, so that their attention fits into memory."""
-    return max(1, HELD // (encoder.info.layers * encoder.info.heads * tokens**2))
 
 
 def intervene(encoder: Encoder, encodings: Sequence[Encoding], variants: Sequence[Variant]) -> Outcome:
