@@ -45,19 +45,22 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advan
     if info.layers < LAYERS or info.heads < HEADS:
         raise InputError("experiment_layers", layers=LAYERS, heads=HEADS)
     kept = long_enough(encoder, sentences, LEAST_TOKENS)
-    own = measure(encoder, kept, options.seed, advance)
-    twin = measure(random_twin(encoder, options.seed), kept, options.seed, advance)
+    measured = measure(encoder, kept, options.seed, advance)
+    own = measured.scopes
+    twin = measure(random_twin(encoder, options.seed), kept, options.seed, advance).scopes
     if not np.isfinite([(of.trend, of.found.within, of.found.between) for of in (*own.values(), *twin.values())]).all():
         raise InputError("experiment_undefined")
     points, share = plane(own["content"].found.mean)
     x, y = points.T.reshape(2, info.layers, info.heads)
+    axes = (Words("first_axis"), Words("second_axis"))
     return Result(
         verdict_of(own, twin),
         _numbers(own, twin),
         (
             _depth(own, twin),
             _table(own, twin),
-            Points("plane", (Words("first_axis"), Words("second_axis")), x, y),
+            Points("plane", axes, x, y),
+            Points("roles", axes, x, y, measured.roles),
             HeadMap("nearest", own["content"].found.nearest_distance, "nats"),
         ),
         (Words("plane", {"share": share}), *_notes(own, twin, len(sentences) - len(kept))),

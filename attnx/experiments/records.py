@@ -92,12 +92,17 @@ class Curves:
 
 @dataclass(frozen=True)
 class Points:
-    """A point a head between two axes, float64 ``[L, H]`` each, in the color of its layer; `axes` are named x, y."""
+    """A point a head between two axes, float64 ``[L, H]`` each; `axes` are named x, y.
+
+    It has the color of its layer, or, where there are `roles` ``[L][H]``, the sign and the color of its role, by its
+    name in `attnx.statistics.roles`; empty is none.
+    """
 
     key: str
     axes: tuple[Label, Label]
     x: Floats
     y: Floats
+    roles: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnx.encoders.encoder import Encoder
+from attnx.experiments.casting import roles_of
 from attnx.experiments.measuring import measured, shape_of
 from attnx.experiments.records import Advance, Floats
 from attnx.statistics.accumulators.chance import DRAW, poisson_weights
@@ -19,6 +20,14 @@ CLEAR = 0.5  # of the rank correlation
 PART = 3  # the first and the last third of the layers are compared
 # The two scopes by what the accumulators call them.
 SCOPES = {"content": "inner", "all": "all"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The distances by scope, and the role of every head ``[L][H]``."""
+
+    scopes: dict[str, Spreads]
+    roles: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -52,12 +61,12 @@ class Spreads:
         return self.trend <= -CLEAR and self.found.trend_high < 0
 
 
-def measure(encoder: Encoder, sentences: Sequence[Sentence], seed: int, advance: Advance) -> dict[str, Spreads]:
-    """Return the distances in both scopes."""
+def measure(encoder: Encoder, sentences: Sequence[Sentence], seed: int, advance: Advance) -> Measured:
+    """Return the distances in both scopes, and the roles."""
     distances = Distances(shape_of(encoder, seed))
-    for _ in measured(encoder, sentences, [distances], advance):
-        pass
-    return {scope: Spreads(found, *_interval(distances, name)) for scope, name, found in _results(distances)}
+    batches = list(measured(encoder, sentences, [distances], advance))
+    scopes = {scope: Spreads(found, *_interval(distances, name)) for scope, name, found in _results(distances)}
+    return Measured(scopes, roles_of(batches))
 
 
 def _results(distances: Distances) -> list[tuple[str, str, DistanceResult]]:

@@ -13,7 +13,9 @@ from attnx import load_encoder
 from attnx.encoders.encoder import Encoder
 from attnx.errors import InputError
 from attnx.experiments import distance
+from attnx.experiments.casting import roles_of
 from attnx.experiments.distance import verdict_of
+from attnx.experiments.measuring import measured
 from attnx.experiments.records import Options
 from attnx.experiments.running import run_experiment
 from attnx.experiments.scaling import plane
@@ -22,10 +24,12 @@ from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
 from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
+from attnx.statistics import score_heads
 from attnx.statistics.accumulators.ranks import spearman
 from attnx.statistics.accumulators.results import DistanceResult
 from attnx.texts.sentence import read_sentence
 
+SAMPLES = Path(__file__).parents[2] / "samples"
 QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
 
 
@@ -91,7 +95,7 @@ def test_layers_of_one_spread_have_no_trend() -> None:
 
 @pytest.fixture(scope="module")
 def document(encoder: Encoder) -> Any:
-    lines = Path(__file__).parents[2].joinpath("samples/en.txt").read_text(encoding="utf-8").splitlines()[:10]
+    lines = SAMPLES.joinpath("en.txt").read_text(encoding="utf-8").splitlines()[:10]
     return run_experiment("distance", encoder, [read_sentence(line) for line in lines], Options(), QUIET)
 
 
@@ -104,9 +108,34 @@ def test_the_built_in_model_has_tight_late_layers(document: Any) -> None:
     assert numbers["within_chance"] < 0.01  # heads with random weights hardly differ
     within, between, rho, low, high = table.rows[0].cells
     assert 0 < within < between < np.log(2) and low <= rho <= high < 0
-    depth, points = document.result.exhibits[0], document.result.exhibits[2]
+    depth, _, points, *_ = document.result.exhibits
     assert all((curve.low <= curve.y).all() and (curve.y <= curve.high).all() for curve in depth.curves)
     assert np.isfinite(points.x).all() and points.x.shape == (12, 12)
+
+
+def test_roles_are_those_of_the_means_of_single_texts(encoder: Encoder, document: Any) -> None:
+    lines = SAMPLES.joinpath("en.txt").read_text(encoding="utf-8").splitlines()[:10]
+    scores = [score_heads(encoder.observe(encoder.encode(read_sentence(line)))) for line in lines]
+    roles = np.array(document.result.exhibits[3].roles)
+    means = np.mean([one["all"].values["previous_share"] for one in scores], 0)
+    assert (roles == "previous").sum() > 0
+    np.testing.assert_array_equal(roles == "previous", means >= 0.5)
+    broad = np.mean([one["content"].values["normalized_entropy"] for one in scores], 0) >= 0.9
+    assert (broad[roles == "broad"]).all() and not broad[roles == ""].any()
+
+
+def test_a_role_that_an_even_head_would_half_fulfil_is_not_given(encoder: Encoder) -> None:
+    short = list(measured(encoder, [read_sentence("cat")], (), QUIET))
+    assert short[0].batch.tokens == 3  # an even head gives each token a third
+    assert {name for row in roles_of(short) for name in row} <= {"", "positional", "punctuation", "sharp", "broad"}
+
+
+def test_a_report_with_a_role_that_there_is_not_is_refused(document: Any) -> None:
+    twin = json.loads(to_json(document))
+    twin["exhibits"][3]["roles"][0][0] = "king"
+    with pytest.raises(InputError) as caught:
+        experiment_from_twin(twin)
+    assert caught.value.key == "report_broken"
 
 
 @pytest.mark.parametrize("language", languages())

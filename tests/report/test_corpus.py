@@ -21,12 +21,13 @@ from attnx.report.corpus.document import CorpusDocument, CorpusFile, CorpusSetti
 from attnx.report.corpus.findings import RoleFinding, Wanted, quadrant_findings, role_findings, wanted_examples
 from attnx.report.corpus.reading import corpus_from_twin
 from attnx.report.corpus.rendering import corpus_highlights, render_corpus
-from attnx.report.corpus.roles import ROLES, holders, sink_class
+from attnx.report.corpus.roles import holders, sink_class
 from attnx.report.corpus.twin import to_json
 from attnx.report.document import Provenance, quantize
 from attnx.report.kinds import read_report
 from attnx.statistics import SCOPES, score_heads
 from attnx.statistics.accumulators import Corpus, Shape
+from attnx.statistics.roles import ROLES
 from attnx.streaming.records import NAMES, Batch, BatchScores
 from attnx.texts.sentence import read_sentence
 

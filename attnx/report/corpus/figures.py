@@ -49,13 +49,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Points:
-    """Some points of one color, filled or as rings; `joined` by a line from one to the next."""
+    """Some points of one color: filled, as rings, or as a `sign`; `joined` by a line from one to the next."""
 
     x: Floats
     y: Floats
     color: Rgb
     filled: bool = True
     joined: bool = False
+    sign: str = ""
 
 
 def plot_png(x: Axis, y: Axis, series: Sequence[Points]) -> bytes:
@@ -109,6 +110,9 @@ def _draw_points(draw: "ImageDraw", plane: _Plane, points: Points) -> None:
     if points.joined and len(places) > 1:
         draw.line(places, points.color, 4)
     for a, b in places:
+        if points.sign:
+            draw.text((a, b), points.sign, fill=points.color, font=drawing_font(EM), anchor="mm")
+            continue
         box = (a - DOT, b - DOT, a + DOT, b + DOT)
         draw.ellipse(box, fill=points.color if points.filled else WHITE, outline=points.color, width=3)
 

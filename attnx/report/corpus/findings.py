@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnx.report.corpus.document import Example, Group, group_of
-from attnx.report.corpus.roles import Role, holders, scores_of, sink_class, telling_roles
+from attnx.report.corpus.roles import holders, scores_of, sink_class, telling_roles
 from attnx.statistics.accumulators.quadrants import QUADRANTS
 from attnx.statistics.accumulators.results import CorpusResult
+from attnx.statistics.roles import Role
 
 Head = tuple[int, int]
 HEADS_LISTED = 8

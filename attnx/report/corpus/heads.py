@@ -8,7 +8,7 @@ from attnx.i18n import Catalog
 from attnx.naming import head_name, layer_name
 from attnx.report.corpus.document import CorpusDocument, Group
 from attnx.report.corpus.figures import quadrant_colors
-from attnx.report.corpus.roles import Role, holders, scores_of, sink_class, telling_roles
+from attnx.report.corpus.roles import holders, scores_of, sink_class, telling_roles
 from attnx.report.corpus.views import LegendView, RoleMapView
 from attnx.report.corpus.wording import amount, head_scores
 from attnx.report.figures import data_uri, palette_png
@@ -16,6 +16,7 @@ from attnx.report.grids import FIGURE_SPACE, HALF_EM, SHOWN, WHOLE_EM, Cell
 from attnx.report.views import RowView, TableView
 from attnx.statistics import REGISTRY
 from attnx.statistics.accumulators.quadrants import QUADRANTS
+from attnx.statistics.roles import Role
 
 # In em of the signs' type size: a cell at most, a sign, and the room around the signs of a cell.
 CELL_EM, SIGN_EM, MARGIN_EM = 5.4, 1.0, 0.6

@@ -1,4 +1,4 @@
-"""The roles a head can have over a corpus: a statistic's macro mean that reaches a threshold."""
+"""What the statistics of a corpus say of its heads' roles, as macro means."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnx.report.corpus.document import Group
+from attnx.statistics.roles import ROLES, Role
 from attnx.statistics.scores import Floats
 
 # Which tokens can be a sink, and the statistic of the scope ``all`` that says how much they get.
@@ -14,40 +15,6 @@ SINK_CLASSES = {"opening": "cls_share", "closing": "sep_share", "punctuation": "
 OTHER_SINK = "no_class"
 # A class of tokens is named as the sink where it takes at least this share of what the sink takes. Own.
 SINK_PART = 0.5
-
-
-@dataclass(frozen=True)
-class Role:
-    """A role: the sign it has in the map of all heads, and the score that makes it.
-
-    `chance` tells that a head that looks evenly gets one over the number of tokens, which in a corpus of very short
-    sentences comes close to the threshold.
-    """
-
-    name: str
-    sign: str
-    scope: str
-    statistic: str
-    threshold: float
-    chance: bool = False
-
-
-ROLES = (
-    # Clark et al. 2019, section 3.1: more than half of the attention on one neighbor.
-    Role("previous", "←", "all", "previous_share", 0.5, chance=True),
-    Role("next", "→", "all", "next_share", 0.5, chance=True),
-    Role("self", "●", "all", "self_share", 0.5, chance=True),
-    # Voita et al. 2019, section 5.1.
-    Role("positional", "↔", "content", "positional_rate", 0.9),
-    # Gu et al. 2025, section 3.2, for 64 tokens.
-    Role("sink", "▼", "all", "sink", 0.3, chance=True),
-    # Own; special tokens, which often take most, are left out.
-    Role("punctuation", "¶", "content", "punctuation_share", 0.5),
-    # Voita et al. 2019, section 4: their positional heads have a confidence above 80 %.
-    Role("sharp", "◆", "content", "confidence", 0.8),
-    # Own: nearly the entropy of a head that looks evenly. Clark et al. 2019 use 3.8 nats, 0.78 of ln 128.
-    Role("broad", "≡", "content", "normalized_entropy", 0.9),
-)
 
 
 @dataclass(frozen=True)
@@ -81,7 +48,7 @@ def telling_roles(group: Group) -> Iterator[Role]:
     even = group.sentences / group.tokens if group.tokens else 1.0
     for role in ROLES:
         defined = np.isfinite(scores_of(group, role.scope, role.statistic).mean).any()
-        if defined and not (role.chance and 2 * even > role.threshold):
+        if defined and role.tells(even):
             yield role
 
 

@@ -14,6 +14,7 @@ from attnx.report.corpus.figures import Axis, layer_color, plot_png, value_axis
 from attnx.report.corpus.figures import Points as Dots
 from attnx.report.corpus.views import FigureView, PlainTable
 from attnx.report.corpus.wording import amount
+from attnx.report.experiment.roles import role_series
 from attnx.report.experiment.views import ExhibitView, TokenMapView
 from attnx.report.figures import data_uri, palette_png, scale_bar_png
 from attnx.report.fonts import display_label
@@ -111,6 +112,9 @@ def _curves(exhibit: Curves, speaker: Speaker, title: str) -> dict[str, Any]:
 
 def _points(exhibit: Points, speaker: Speaker, title: str) -> dict[str, Any]:
     x, y = _axes(exhibit.axes, [exhibit.x.ravel(), exhibit.y.ravel()], speaker)
+    if exhibit.roles:
+        signs, legend = role_series(exhibit, speaker.t)
+        return {"figure": _figure(x, y, signs, title, ()), "legend": tuple(legend)}
     layers = len(exhibit.x)
     series = [Dots(exhibit.x[i], exhibit.y[i], layer_color(i, layers)) for i in range(layers)]
     return {"figure": _figure(x, y, series, title, (speaker.t.text("experiments.points"),))}

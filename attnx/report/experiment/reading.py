@@ -26,8 +26,10 @@ from attnx.report.checks import BROKEN, broken, is_index, is_number, is_text, re
 from attnx.report.experiment.build import experiment_view
 from attnx.report.experiment.document import ExperimentDocument, Text
 from attnx.report.reading import read_model, read_provenance
+from attnx.statistics.roles import ROLES
 from attnx.statistics.scores import Floats
 
+ROLE_NAMES = ("", *(role.name for role in ROLES))
 MOST = 4096  # of anything along a side
 
 
@@ -102,7 +104,11 @@ def _line(values: Sequence[Any], count: int | None = None) -> Floats:
 
 
 def _points(twin: Mapping[str, Any], shape: tuple[int, int]) -> Points:
-    return Points(twin["key"], _axes(twin), read_numbers(twin["x"], shape, "x"), read_numbers(twin["y"], shape, "y"))
+    roles = tuple(tuple(row) for row in twin["roles"])
+    require(not roles or (len(roles), *{len(row) for row in roles}) == shape, "roles")
+    require(all(name in ROLE_NAMES for row in roles for name in row), "roles")
+    x, y = (read_numbers(twin[axis], shape, axis) for axis in "xy")
+    return Points(twin["key"], _axes(twin), x, y, roles)
 
 
 def _axes(twin: Mapping[str, Any]) -> tuple[Label, Label]:
