@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Shown
 from rich.text import Text
 
+from attnx.experiments.records import Progress
 from attnx.i18n import terminal_catalog
 
 
@@ -17,10 +19,39 @@ def progress_bar(total: int | None, done: int = 0) -> Iterator[Callable[[int], N
     if not sys.stderr.isatty():
         yield lambda count: None
         return
+    with _shown() as shown:
+        task = shown.add_task("", total=total, completed=done)
+        yield lambda count: shown.advance(task, count)
+
+
+class Bar(Progress):
+    """The bar of an experiment, which says itself how many forward passes it will take."""
+
+    def __init__(self, shown: Shown, task: TaskID) -> None:
+        self._shown, self._task = shown, task
+
+    def expect(self, passes: int) -> None:
+        """Show how many there will be."""
+        self._shown.update(self._task, total=passes)
+
+    def advance(self, passes: int) -> None:
+        """Show that so many more are done."""
+        self._shown.advance(self._task, passes)
+
+
+@contextmanager
+def experiment_bar() -> Iterator[Progress]:
+    """Give what hears of an experiment's forward passes."""
+    if not sys.stderr.isatty():
+        yield Progress()
+        return
+    with _shown() as shown:
+        yield Bar(shown, shown.add_task("", total=None))
+
+
+def _shown() -> Shown:
     columns = (BarColumn(), CountColumn(), RateColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=total, completed=done)
-        yield lambda count: progress.advance(task, count)
+    return Shown(*columns, console=Console(stderr=True), transient=True)
 
 
 class CountColumn(ProgressColumn):

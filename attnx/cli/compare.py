@@ -47,10 +47,10 @@ def compare(
             from attnx.encoders.loading import load_encoder
 
             encoders.append(load_encoder(replace(request, name=name)))
-    from attnx.cli.bar import progress_bar
+    from attnx.cli.bar import experiment_bar
     from attnx.experiments.running import run_experiment
 
     options = Options(other=encoders[1] if other else None)
-    with progress_bar(None) as advance:
-        document = run_experiment(COMPARE, encoders[0], sentences, options, advance, command_line())
+    with experiment_bar() as progress:
+        document = run_experiment(COMPARE, encoders[0], sentences, options, progress, command_line())
     write_all(document, outputs, catalog_for(language, document.language))

@@ -66,12 +66,12 @@ def experiment(
         from attnx.encoders.loading import load_encoder
 
         encoder = load_encoder(request)
-    from attnx.cli.bar import progress_bar
+    from attnx.cli.bar import experiment_bar
     from attnx.experiments.running import run_experiment
 
     options = Options(seed, variants, head)
-    with progress_bar(None) as advance:
-        document = run_experiment(chosen, encoder, sentences, options, advance, command_line())
+    with experiment_bar() as progress:
+        document = run_experiment(chosen, encoder, sentences, options, progress, command_line())
     write_all(document, outputs, catalog_for(language, document.language))
 
 

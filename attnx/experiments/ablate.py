@@ -27,6 +27,7 @@ from attnx.experiments.records import (
     HeadMap,
     Options,
     Points,
+    Progress,
     Result,
     Row,
     Table,
@@ -62,13 +63,14 @@ class Found:
     chance: Floats
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Remove every head from every text; all else on the first texts only, and on the twin with random weights."""
     encodings = [encoder.encode(sentence) for sentence in sentences]
     for encoding in encodings:
         if encoding.special.count(False) < LEAST_TOKENS:
             raise InputError("experiment_short", text=encoding.sentence.text, least=LEAST_TOKENS)
-    found = measure(encoder, encodings, options.seed, advance)
+    progress.expect(passes(encoder, len(encodings)))
+    found = measure(encoder, encodings, options.seed, progress.advance)
     removed = found.kinds["removed"].mean(0)
     closer = min(CLOSER, len(encodings))
     return Result(
@@ -86,6 +88,13 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advan
             *((Words("small", {"n": len(encodings)}),) if len(encodings) < FEW else ()),
         ),
     )
+
+
+def passes(encoder: Encoder, texts: int) -> int:
+    """Return how many forward passes `measure` makes for so many texts."""
+    heads, closer = encoder.info.layers * encoder.info.heads, min(CLOSER, texts)
+    # The other kinds, all but one, and the twin; the orders of pruning.
+    return texts * heads + closer * ((len(KINDS) + 1) * heads + (len(ORDERS) - 1 + DRAWS) * (PARTS + 1))
 
 
 def measure(encoder: Encoder, encodings: Sequence[Encoding], seed: int, advance: Advance) -> Found:
@@ -130,7 +139,7 @@ def verdict_of(removed: Floats) -> str:
 
 def _numbers(found: Found, texts: int) -> dict[str, float | int | str]:
     removed = found.kinds["removed"].mean(0)
-    top = np.unravel_index(int(removed.argmax()), removed.shape)
+    top = divmod(int(removed.argmax()), removed.shape[1])
     half = PARTS // 2
     return {
         "n": texts,
@@ -138,7 +147,7 @@ def _numbers(found: Found, texts: int) -> dict[str, float | int | str]:
         "free": int((removed < SLIGHT).sum()),
         "slight": SLIGHT,
         "median": float(np.median(removed)),
-        "top": head_name(*map(int, top)),
+        "top": head_name(*top),
         "top_moved": float(removed[top]),
         "half_least": float(found.pruned[0, half]),
         "half_random": float(found.pruned[-1, half]),
@@ -159,9 +168,9 @@ def _table(found: Found, shape: tuple[int, ...]) -> Table:
     closer = len(found.alone)
     for name, values in {**found.kinds, "alone": found.alone}.items():
         moved = values[:closer].mean(0)
-        top = np.unravel_index(int(moved.argmax()), shape)
+        top = divmod(int(moved.argmax()), shape[1])
         numbers = (float((moved < SLIGHT).sum()), float(np.median(moved)), float(moved.max()))
         agreement = spearman(moved.ravel(), found.gradients.ravel())
-        rows.append(Row(Words(name), (*numbers, head_name(*map(int, top)), agreement)))
+        rows.append(Row(Words(name), (*numbers, head_name(*top), agreement)))
     columns = tuple(map(Words, ("free", "median", "largest", "head", "correlation")))
     return Table("change", columns, ("count", "share", "share", "count", "number"), tuple(rows))

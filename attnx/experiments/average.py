@@ -25,6 +25,7 @@ from attnx.experiments.records import (
     Label,
     Options,
     Points,
+    Progress,
     Result,
     Row,
     Table,
@@ -67,10 +68,11 @@ class Averaged:
         return int((self.found.index == QUADRANTS.index(quadrant)).sum())
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Average the maps of the model and of its twin with random weights."""
-    own = average(encoder, sentences, options.seed, advance)
-    twin = average(random_twin(encoder, options.seed), sentences, options.seed, advance)
+    progress.expect(2 * len(sentences))
+    own = average(encoder, sentences, options.seed, progress.advance)
+    twin = average(random_twin(encoder, options.seed), sentences, options.seed, progress.advance)
     if not all((of.found.index >= 0).any() for of in (own, twin)):
         raise InputError("experiment_undefined")
     found = own.found
@@ -140,7 +142,7 @@ def _examples(own: Averaged) -> TokenMaps:
     for index, name in enumerate(QUADRANTS):
         if own.count(name):
             best = int(np.argmax(np.where(found.index == index, depth[name], -np.inf)))
-            layer, head = map(int, np.unravel_index(best, found.index.shape))
+            layer, head = divmod(best, found.index.shape[1])
             label = Words(HEADS[name], {"head": head_name(layer, head)})
             shown.append(TokenMap(label, own.maps[layer, head], tokens))
     return TokenMaps("examples", tuple(shown))

@@ -21,11 +21,11 @@ from attnx.encoders.records import AttentionMap
 from attnx.errors import InputError
 from attnx.experiments.divergence import between
 from attnx.experiments.records import (
-    Advance,
     Floats,
     HeadMap,
     Label,
     Options,
+    Progress,
     Result,
     Row,
     Table,
@@ -76,13 +76,16 @@ class Change:
         return float(np.nanmean(np.abs(self.values)))
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Compare the first text with the last, the second of them in the other model if there is one."""
     other = options.other or encoder
     if (encoder.info.layers, encoder.info.heads) != (other.info.layers, other.info.heads):
         raise InputError("compare_shapes", **_sizes(encoder, other))
-    sides = [observe(encoder, sentences[0], options), observe(other, sentences[-1], options)]
-    advance(len(sides))
+    progress.expect(2)
+    sides = []
+    for model, sentence in ((encoder, sentences[0]), (other, sentences[-1])):
+        sides.append(observe(model, sentence, options))
+        progress.advance(1)
     changes = changes_of(*sides)
     correlations = np.array([change.correlation for change in changes])
     if not np.isfinite(correlations).any():

@@ -16,12 +16,12 @@ from attnx.encoders.encoder import Encoder
 from attnx.errors import InputError
 from attnx.experiments.measuring import long_enough
 from attnx.experiments.records import (
-    Advance,
     Curve,
     Curves,
     HeadMap,
     Options,
     Points,
+    Progress,
     Result,
     Row,
     Table,
@@ -39,15 +39,16 @@ LEAST_TOKENS = 4  # content tokens; maps of fewer are hardly different
 TIMES = 2  # as much as in the twin
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Measure the distances of all pairs of heads on the model and on its twin with random weights."""
     info = encoder.info
     if info.layers < LAYERS or info.heads < HEADS:
         raise InputError("experiment_layers", layers=LAYERS, heads=HEADS)
     kept = long_enough(encoder, sentences, LEAST_TOKENS)
-    measured = measure(encoder, kept, options.seed, advance)
+    progress.expect(2 * len(kept))
+    measured = measure(encoder, kept, options.seed, progress.advance)
     own = measured.scopes
-    twin = measure(random_twin(encoder, options.seed), kept, options.seed, advance).scopes
+    twin = measure(random_twin(encoder, options.seed), kept, options.seed, progress.advance).scopes
     if not np.isfinite([(of.trend, of.found.within, of.found.between) for of in (*own.values(), *twin.values())]).all():
         raise InputError("experiment_undefined")
     points, share = plane(own["content"].found.mean)

@@ -18,7 +18,7 @@ from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import Encoding
 from attnx.errors import InputError
 from attnx.experiments.merging import Merged, divisors, merge_heads
-from attnx.experiments.records import Advance, Curve, Curves, Floats, Options, Result, Row, Table, Words
+from attnx.experiments.records import Advance, Curve, Curves, Floats, Options, Progress, Result, Row, Table, Words
 from attnx.experiments.states import moved
 from attnx.statistics.divergence import mean_divergences
 from attnx.texts.sentence import Sentence
@@ -37,7 +37,7 @@ LEAST_TOKENS = 2
 FEW = 10  # texts
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Show the table, and measure the model and its twin with random weights under every number of heads."""
     numbers = divisors(encoder)
     encodings = [encoder.encode(sentence) for sentence in sentences]
@@ -45,7 +45,8 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advan
         if encoding.special.count(False) < LEAST_TOKENS:
             raise InputError("experiment_short", text=encoding.sentence.text, least=LEAST_TOKENS)
     twin = random_twin(encoder, options.seed)
-    found, chance = (measure(one, encodings, numbers, advance) for one in (encoder, twin))
+    progress.expect(2 * len(numbers) * len(encodings))
+    found, chance = (measure(one, encodings, numbers, progress.advance) for one in (encoder, twin))
     return Result(
         "unclear",
         {

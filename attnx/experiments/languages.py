@@ -19,7 +19,19 @@ from attnx.errors import InputError
 from attnx.experiments.agreement import Agreement, agreement, margin, median_of, rank_ranges, top_of
 from attnx.experiments.intervals import FEWEST, mean_of
 from attnx.experiments.measuring import measured
-from attnx.experiments.records import Advance, Floats, HeadMap, Label, Options, Points, Result, Row, Table, Words
+from attnx.experiments.records import (
+    Advance,
+    Floats,
+    HeadMap,
+    Label,
+    Options,
+    Points,
+    Progress,
+    Result,
+    Row,
+    Table,
+    Words,
+)
 from attnx.streaming.records import NAMES
 from attnx.texts.sentence import Sentence
 
@@ -33,13 +45,15 @@ CHOSEN = (
 STATISTICS = tuple(name for _, name in CHOSEN)
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Measure the texts of each language on the model and on its twin with random weights."""
     languages = tuple(dict.fromkeys(sentence.language for sentence in sentences))
     if len(languages) < 2:
         raise InputError("experiment_languages")
     groups = np.array([languages.index(sentence.language) for sentence in sentences])
-    values, chance = (head_values(of, sentences, advance) for of in (encoder, random_twin(encoder, options.seed)))
+    progress.expect(2 * len(sentences))
+    models = encoder, random_twin(encoder, options.seed)
+    values, chance = (head_values(model, sentences, progress.advance) for model in models)
     own, twin = agreement(values, groups), agreement(chance, groups)
     if not np.isfinite((own.overall, twin.overall, median_of(own.overlap))).all():
         raise InputError("experiment_undefined")

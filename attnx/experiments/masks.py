@@ -28,6 +28,7 @@ from attnx.experiments.records import (
     Curves,
     Floats,
     Options,
+    Progress,
     Result,
     Row,
     Table,
@@ -65,14 +66,15 @@ class Measured:
     differences: Floats
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Measure every text without a mask and under each mask with each fill."""
     limit = encoder.max_tokens
     encodings = [encoder.encode(sentence) for sentence in sentences]
     kept = [encoding for encoding in encodings if limit is None or len(encoding.ids) + PADDING <= limit]
     if not kept:
         raise InputError("masks_no_room", limit=limit or 0, padding=PADDING)
-    found, twin = (measure(one, kept, advance) for one in (encoder, random_twin(encoder, options.seed)))
+    progress.expect(2 * len(kept))
+    found, twin = (measure(one, kept, progress.advance) for one in (encoder, random_twin(encoder, options.seed)))
     undefined = undefined_rows(encoder, kept[0])
     exact = next(encoder.model.parameters()).dtype == torch.float32
     return Result(
@@ -160,7 +162,7 @@ def _maps(encoder: Encoder, encodings: Sequence[Encoding]) -> list[TokenMaps]:
     variants = [Variant(), *(Variant(mask=Mask(made[mask])) for mask in MASKS)]
     weights = weights_under(encoder, longer, variants).double().nan_to_num()
     losses = (weights[0] * (made["combined"] < 0))[..., :size, :].sum((-2, -1)).numpy()
-    layer, head = map(int, np.unravel_index(int(losses.argmax()), losses.shape))
+    layer, head = divmod(int(losses.argmax()), losses.shape[1])
     named = {"head": head_name(layer, head)}
     heads = [(Words(name, named), weights[i, layer, head].numpy()) for i, name in enumerate(("free", *UNDER))]
     drawn = [(Words(name), (mask == 0).double().numpy()) for name, mask in zip(DRAWN, made.values(), strict=True)]

@@ -23,6 +23,7 @@ from attnx.experiments.records import (
     Floats,
     HeadMap,
     Options,
+    Progress,
     Result,
     Row,
     Table,
@@ -46,12 +47,13 @@ COLUMNS = ("self_all", "self_content", "special", "entropy", "to_mean")
 UNITS = ("share", "share", "share", "nats", "nats")
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Measure the model and its twin with random weights under every number of heads that divides its own."""
     numbers = divisors(encoder)
     encodings = [encoder.encode(sentence) for sentence in sentences]
     twin = random_twin(encoder, options.seed)
-    found, chance = (measure(one, encodings, numbers, advance) for one in (encoder, twin))
+    progress.expect(2 * len(numbers) * len(encodings))
+    found, chance = (measure(one, encodings, numbers, progress.advance) for one in (encoder, twin))
     at = numbers.index(chosen(numbers))
     own, merged = found[:, 0, 0, 0].mean(0), found[:, at, 0, 0].mean(0)
     return Result(
@@ -158,7 +160,7 @@ def _maps(encoder: Encoder, encoding: Encoding, groups: int, shares: Floats) -> 
     """Return the merged head with the largest self share: the mean of its members, and merged in both ways."""
     if len(encoding.ids) > SHOWN:
         return ()
-    layer, head = map(int, np.unravel_index(int(shares.argmax()), shares.shape))
+    layer, head = divmod(int(shares.argmax()), shares.shape[1])
     [_own, merged] = merge_heads(encoder, encoding, (encoder.info.heads, groups), lambda _: None)
     members = encoder.info.heads // groups
     first = head // members * members

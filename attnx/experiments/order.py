@@ -25,7 +25,19 @@ from attnx.encoders.records import Encoding
 from attnx.errors import InputError
 from attnx.experiments.batching import in_batches
 from attnx.experiments.divergence import between
-from attnx.experiments.records import Advance, Floats, HeadMap, Options, Result, Row, Table, TokenMap, TokenMaps, Words
+from attnx.experiments.records import (
+    Advance,
+    Floats,
+    HeadMap,
+    Options,
+    Progress,
+    Result,
+    Row,
+    Table,
+    TokenMap,
+    TokenMaps,
+    Words,
+)
 from attnx.experiments.variants import RULES, Order, given_order, in_order, orders
 from attnx.naming import head_name
 from attnx.texts.sentence import Sentence, read_sentence
@@ -54,12 +66,13 @@ class Change:
     order: Order
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Measure every variant of every text, on the model and on its twin with random weights."""
     changes = make_changes(encoder, sentences, options)
     twin = random_twin(encoder, options.seed)
-    frames = measure(encoder, changes, advance)
-    index, chance = (index_of(*mean_frames(one)) for one in (frames, measure(twin, changes, advance)))
+    progress.expect(2 * len(changes))
+    frames = measure(encoder, changes, progress.advance)
+    index, chance = (index_of(*mean_frames(one)) for one in (frames, measure(twin, changes, progress.advance)))
     return Result(
         verdict_of(index),
         _numbers(index, chance, len(changes)),
@@ -132,15 +145,15 @@ def _weights(encoder: Encoder, encoding: Encoding) -> torch.Tensor:
 
 
 def _numbers(index: Floats, chance: Floats, changes: int) -> dict[str, float | int | str]:
-    top, bottom = (np.unravel_index(int(pick(index)), index.shape) for pick in (np.nanargmax, np.nanargmin))
+    top, bottom = (divmod(int(pick(index)), index.shape[1]) for pick in (np.nanargmax, np.nanargmin))
     return {
         "n": changes,
         "content": int((index >= CLEAR).sum()),
         "position": int((index <= -CLEAR).sum()),
         "clear": CLEAR,
-        "top": head_name(*map(int, top)),
+        "top": head_name(*top),
         "top_index": float(index[top]),
-        "bottom": head_name(*map(int, bottom)),
+        "bottom": head_name(*bottom),
         "bottom_index": float(index[bottom]),
         "chance_low": float(np.nanmin(chance)),
         "chance_high": float(np.nanmax(chance)),
@@ -169,7 +182,7 @@ def _maps(encoder: Encoder, changes: Sequence[Change], index: Floats) -> list[To
     after = in_order(shown.encoding, shown.order)
     exhibits = []
     for key, pick in (("follows_content", np.nanargmax), ("follows_position", np.nanargmin)):
-        layer, head = map(int, np.unravel_index(int(pick(index)), index.shape))
+        layer, head = divmod(int(pick(index)), index.shape[1])
         maps = [
             TokenMap(
                 Words(label, {"head": head_name(layer, head)}),

@@ -35,6 +35,7 @@ from attnx.experiments.records import (
     HeadMap,
     Options,
     Points,
+    Progress,
     Result,
     Row,
     Table,
@@ -74,11 +75,12 @@ class Measured:
         return change_of(self.mean)
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Measure every text with and without positions, on the model and on its twin with random weights."""
     encodings = [encoder.encode(sentence) for sentence in long_enough(encoder, sentences, LEAST_TOKENS)]
     models = encoder, random_twin(encoder, options.seed)
-    found, twin = (measure(model, encodings, options.seed, advance) for model in models)
+    progress.expect(2 * len(encodings))
+    found, twin = (measure(model, encodings, options.seed, progress.advance) for model in models)
     return Result(
         verdict_of(found.mean),
         {"n": len(encodings), "kept_bound": KEPT, "lost_bound": LOST, **counts(found.change)},
@@ -188,7 +190,7 @@ def _maps(encoder: Encoder, encodings: Sequence[Encoding], change: Floats) -> li
     tokens = tuple(token.text for token in encoding.tokens)
     exhibits = []
     for key, pick in (("keeps", np.nanargmin), ("loses", np.nanargmax)):
-        layer, head = map(int, np.unravel_index(int(pick(change)), change.shape))
+        layer, head = divmod(int(pick(change)), change.shape[1])
         old, new = (weights[layer, head].double().numpy() for weights in (before, after))
         shown = (("with", old), ("without", new), ("difference", new - old))
         named = {"head": head_name(layer, head)}

@@ -12,11 +12,11 @@ from attnx.encoders.projections import Head
 from attnx.encoders.records import Encoding
 from attnx.errors import InputError
 from attnx.experiments.records import (
-    Advance,
     Floats,
     HeadMap,
     Label,
     Options,
+    Progress,
     Result,
     Row,
     Table,
@@ -32,14 +32,15 @@ SHOWN = 32  # tokens of the maps and of the worked row
 LITTLE, LESS = 0.5, 0.9  # of the weight of special tokens, by norms
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Recompute every head on the first text and show one; the twin with random weights is the null."""
     _check_head(encoder, options.head)
     encoding = encoder.encode(sentences[0])
+    progress.expect(2)
     found = recompute(encoder, encoding)
-    advance(1)
+    progress.advance(1)
     twin = recompute(random_twin(encoder, options.seed), encoding)
-    advance(1)
+    progress.advance(1)
     layer, head = options.head or typical(found)
     shares = special_shares(found)
     numbers = _numbers(found, shares, special_shares(twin), (layer, head))

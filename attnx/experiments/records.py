@@ -156,8 +156,18 @@ class Options:
     other: Encoder | None = None
 
 
-class Experiment(Protocol):
-    """The function `run` of an experiment's file; `advance` hears of forward passes that are done."""
+class Progress:
+    """Hears how many forward passes there will be, and how many more are done. This one keeps it to itself."""
 
-    def __call__(self, encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+    def expect(self, passes: int) -> None:
+        """Hear how many there will be."""
+
+    def advance(self, passes: int) -> None:
+        """Hear that so many more are done."""
+
+
+class Experiment(Protocol):
+    """The function `run` of an experiment's file."""
+
+    def __call__(self, encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
         """Run it. Raises InputError where it cannot be run on this model or these texts."""

@@ -15,17 +15,17 @@ from attnx.report.experiment.document import ExperimentDocument, Text
 
 if TYPE_CHECKING:
     from attnx.encoders.encoder import Encoder
-    from attnx.experiments.records import Advance, Options
+    from attnx.experiments.records import Options, Progress
     from attnx.texts.sentence import Sentence
 
 TEXTS_SHOWN = 5
 
 
 def run_experiment(
-    name: str, encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance, command: str = ""
+    name: str, encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress, command: str = ""
 ) -> ExperimentDocument:
     """Run the experiment of this name. Raises InputError where it cannot be run on this model or these texts."""
-    result = find_experiment(name)(encoder, sentences, options, advance)
+    result = find_experiment(name)(encoder, sentences, options, progress)
     return ExperimentDocument(
         name,
         encoder.info,

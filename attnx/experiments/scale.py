@@ -23,7 +23,19 @@ from attnx.errors import InputError
 from attnx.experiments.batching import in_batches
 from attnx.experiments.intervals import interval, mean_of
 from attnx.experiments.measuring import long_enough
-from attnx.experiments.records import Advance, Curve, Curves, Floats, HeadMap, Options, Result, Row, Table, Words
+from attnx.experiments.records import (
+    Advance,
+    Curve,
+    Curves,
+    Floats,
+    HeadMap,
+    Options,
+    Progress,
+    Result,
+    Row,
+    Table,
+    Words,
+)
 from attnx.naming import layer_name
 from attnx.statistics.rows import confidence, normalized_entropy
 from attnx.statistics.view import ScopeView, scope_view
@@ -57,12 +69,13 @@ class Measured:
         return mean_of(np.nanmean(self.rows[:, ALONE, :, SHARE], (-2, -1)))
 
 
-def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, advance: Advance) -> Result:
+def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progress: Progress) -> Result:
     """Measure every text at every β, on the model and on its twin with random weights."""
     betas = np.geomspace(1, root_width(encoder), STEPS)
     encodings = [encoder.encode(sentence) for sentence in long_enough(encoder, sentences, LEAST_TOKENS)]
     models = encoder, random_twin(encoder, options.seed)
-    found, twin = (measure(model, encodings, betas, advance) for model in models)
+    progress.expect(2 * len(encodings))
+    found, twin = (measure(model, encodings, betas, progress.advance) for model in models)
     return Result(
         verdict_of(found.share),
         _numbers(found, twin, betas),

@@ -18,7 +18,7 @@ from attnx.encoders.records import Encoding
 from attnx.errors import InputError
 from attnx.experiments import ablate
 from attnx.experiments.ablating import all_but_one, cumulative, each_alone, moves, place_means
-from attnx.experiments.records import Curves, HeadMap, Options, Table
+from attnx.experiments.records import Curves, HeadMap, Options, Progress, Table
 from attnx.experiments.running import run_experiment
 from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
@@ -26,7 +26,7 @@ from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +48,15 @@ def text(tiny: Encoder) -> Encoding:
 
 
 def test_a_head_without_output_can_go(tiny: Encoder, text: Encoding) -> None:
-    removed = moves(tiny, text, each_alone(tiny, ablate.KINDS["removed"](place_means(tiny, [text]), text)), QUIET)
+    removed = moves(
+        tiny, text, each_alone(tiny, ablate.KINDS["removed"](place_means(tiny, [text]), text)), QUIET.advance
+    )
     assert removed[0] == pytest.approx(0, abs=1e-9) and removed[1:].min() > 1e-4
     assert importances(tiny, text, 4, 0)[0, 0] == 0
     # Without the others of its layer: as if they were removed together.
     heads = tiny.info.heads
-    alone = moves(tiny, text, all_but_one(tiny)[:1], QUIET)
-    together = moves(tiny, text, cumulative([(0, head) for head in range(heads)], [0, heads]), QUIET)
+    alone = moves(tiny, text, all_but_one(tiny)[:1], QUIET.advance)
+    together = moves(tiny, text, cumulative([(0, head) for head in range(heads)], [0, heads]), QUIET.advance)
     assert together[0] == pytest.approx(0, abs=1e-9) and alone[0] == pytest.approx(together[1], rel=1e-4)
 
 
@@ -85,7 +87,7 @@ def test_a_head_that_looks_by_place_alone_loses_nothing(tiny: Encoder, text: Enc
         layer.attention.self.query.bias.data[:] = 0
     even = replace(tiny, model=model)
     change = ablate.KINDS["place_mean"](place_means(even, [text]), text)
-    assert moves(even, text, each_alone(even, change), QUIET).max() < 1e-6
+    assert moves(even, text, each_alone(even, change), QUIET.advance).max() < 1e-6
 
 
 def test_verdicts() -> None:

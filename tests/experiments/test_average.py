@@ -13,7 +13,7 @@ from attnx.encoders.encoder import Encoder
 from attnx.errors import InputError
 from attnx.experiments import average as experiment
 from attnx.experiments.average import Averaged, share_right
-from attnx.experiments.records import Options
+from attnx.experiments.records import Options, Progress
 from attnx.experiments.running import run_experiment
 from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
@@ -23,7 +23,7 @@ from attnx.statistics.accumulators.quadrants import QUADRANTS
 from attnx.statistics.accumulators.results import QuadrantResult
 from attnx.texts.sentence import Sentence, read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 WHO = ("我妈妈", "他哥哥", "老师们", "小朋友")
 WHEN = ("今天早上", "昨天晚上", "上个星期", "明年春天")
 WHAT = ("在公园里跑步，然后回家", "去北京看朋友，还拍了照片", "给大家唱首歌，声音很好听", "买了三斤苹果，又买了花")

@@ -15,7 +15,7 @@ from attnx.encoders.encoder import Encoder
 from attnx.encoders.records import AttentionMap
 from attnx.experiments import compare
 from attnx.experiments.compare import Side
-from attnx.experiments.records import HeadMap, Options, Table, TokenMaps
+from attnx.experiments.records import HeadMap, Options, Progress, Table, TokenMaps
 from attnx.experiments.running import run_experiment
 from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
@@ -24,7 +24,7 @@ from attnx.report.experiment.twin import to_json
 from attnx.statistics import score_heads
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 CAT, DOG = "The cat sat on the mat", "The dog sat on the mat"
 
 

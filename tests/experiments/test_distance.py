@@ -16,7 +16,7 @@ from attnx.experiments import distance
 from attnx.experiments.casting import roles_of
 from attnx.experiments.distance import verdict_of
 from attnx.experiments.measuring import measured
-from attnx.experiments.records import Options
+from attnx.experiments.records import Options, Progress
 from attnx.experiments.running import run_experiment
 from attnx.experiments.scaling import plane
 from attnx.experiments.spreads import Spreads, spread_of
@@ -30,7 +30,7 @@ from attnx.statistics.accumulators.results import DistanceResult
 from attnx.texts.sentence import read_sentence
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 
 
 def spreads(by_depth: list[float], low: float, high: float) -> Spreads:
@@ -125,7 +125,7 @@ def test_roles_are_those_of_the_means_of_single_texts(encoder: Encoder, document
 
 
 def test_a_role_that_an_even_head_would_half_fulfil_is_not_given(encoder: Encoder) -> None:
-    short = list(measured(encoder, [read_sentence("cat")], (), QUIET))
+    short = list(measured(encoder, [read_sentence("cat")], (), QUIET.advance))
     assert short[0].batch.tokens == 3  # an even head gives each token a third
     assert {name for row in roles_of(short) for name in row} <= {"", "positional", "punctuation", "sharp", "broad"}
 

@@ -14,7 +14,7 @@ from attnx.encoders.encoder import Encoder
 from attnx.errors import InputError
 from attnx.experiments import heads
 from attnx.experiments.merging import Merged
-from attnx.experiments.records import Curves, Options, Table, Words
+from attnx.experiments.records import Curves, Options, Progress, Table, Words
 from attnx.experiments.running import run_experiment
 from attnx.experiments.states import moved
 from attnx.i18n import languages, load_catalog
@@ -23,7 +23,7 @@ from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 
 
 def test_moved_by_hand() -> None:

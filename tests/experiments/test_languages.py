@@ -13,7 +13,7 @@ from attnx.errors import InputError
 from attnx.experiments import languages as experiment
 from attnx.experiments.agreement import agreement, margin, rank_ranges
 from attnx.experiments.languages import STATISTICS, verdict_of
-from attnx.experiments.records import Options
+from attnx.experiments.records import Options, Progress
 from attnx.experiments.running import run_experiment
 from attnx.experiments.texts import read_texts
 from attnx.i18n import languages, load_catalog
@@ -22,7 +22,7 @@ from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import Sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 PARALLEL = Path(__file__).parents[2] / "samples/parallel.tsv"
 
 

@@ -13,7 +13,7 @@ from attnx import load_encoder
 from attnx.encoders.encoder import Encoder
 from attnx.errors import InputError
 from attnx.experiments import masks, padded
-from attnx.experiments.records import Options, Words
+from attnx.experiments.records import Options, Progress, Words
 from attnx.experiments.running import run_experiment
 from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
@@ -21,7 +21,7 @@ from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 TEXT = "The weather is very good"
 
 

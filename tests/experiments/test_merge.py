@@ -18,7 +18,7 @@ from attnx.encoders.interventions.run import intervene
 from attnx.errors import InputError
 from attnx.experiments import merge
 from attnx.experiments.merging import averaged, divisors, merge_heads, multiplied
-from attnx.experiments.records import HeadMap, Options, Table
+from attnx.experiments.records import HeadMap, Options, Progress, Table
 from attnx.experiments.running import run_experiment
 from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
@@ -26,7 +26,7 @@ from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 SENTENCE = "王者荣耀怎么玩"
 
 
@@ -48,7 +48,7 @@ def test_merged_by_hand() -> None:
 
 def test_a_rebuilt_model_has_these_weights_in_its_first_layer(encoder: Encoder) -> None:
     encoding = encoder.encode(read_sentence(SENTENCE))
-    for merged in merge_heads(encoder, encoding, (12, 2), QUIET):
+    for merged in merge_heads(encoder, encoding, (12, 2), QUIET.advance):
         config = copy.deepcopy(encoder.model.config)
         config.num_attention_heads = merged.groups
         model: Any = type(encoder.model)(config, add_pooling_layer=False).eval()
@@ -61,7 +61,7 @@ def test_a_rebuilt_model_has_these_weights_in_its_first_layer(encoder: Encoder) 
 
 def test_in_place_is_a_layer_merged_alone(encoder: Encoder) -> None:
     encoding = encoder.encode(read_sentence(SENTENCE))
-    [_own, merged] = merge_heads(encoder, encoding, (12, 3), QUIET)
+    [_own, merged] = merge_heads(encoder, encoding, (12, 3), QUIET.advance)
     for layer in (3, 11):
         alone = intervene(encoder, [encoding], [Variant(merge=Merge(3, frozenset({layer})))])
         assert torch.allclose(alone.attention[layer][0], merged.place[layer], atol=2e-5)

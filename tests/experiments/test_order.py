@@ -15,7 +15,7 @@ from attnx.encoders.records import AttentionMap, Encoding
 from attnx.errors import InputError
 from attnx.experiments import order
 from attnx.experiments.divergence import between
-from attnx.experiments.records import Options
+from attnx.experiments.records import Options, Progress
 from attnx.experiments.running import run_experiment
 from attnx.experiments.variants import RULES, given_order, in_order, orders, words_of
 from attnx.i18n import languages, load_catalog
@@ -24,7 +24,7 @@ from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 
 
 class Constructed:
@@ -89,7 +89,7 @@ def test_the_worked_example_is_the_order_that_its_text_says(encoder: Encoder) ->
 def test_a_head_of_places_gets_minus_one_and_a_head_of_tokens_one(encoder: Encoder) -> None:
     sentences = [read_sentence("The cat sat on the mat"), read_sentence("Сегодня идёт сильный дождь")]
     changes = order.make_changes(encoder, sentences, Options())
-    frames = order.measure(Constructed(), changes, QUIET)  # type: ignore[arg-type]
+    frames = order.measure(Constructed(), changes, QUIET.advance)  # type: ignore[arg-type]
     index = order.index_of(*order.mean_frames(frames))
     # Weight on special tokens is left out, and a token next to one then has none: hence not exactly.
     np.testing.assert_allclose(index[0], (-1, 1), atol=1e-12)

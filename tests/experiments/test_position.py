@@ -19,7 +19,7 @@ from attnx.experiments import position
 from attnx.experiments.batching import in_batches
 from attnx.experiments.divergence import between
 from attnx.experiments.intervals import interval, mean_of
-from attnx.experiments.records import Options
+from attnx.experiments.records import Options, Progress
 from attnx.experiments.running import run_experiment
 from attnx.experiments.variants import in_order, orders
 from attnx.i18n import languages, load_catalog
@@ -28,7 +28,7 @@ from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 TEXT = "Today the weather is very good and warm"
 
 

@@ -15,7 +15,7 @@ from attnx.encoders.encoder import Encoder
 from attnx.encoders.projections import Head, Projection, observe_heads
 from attnx.errors import InputError
 from attnx.experiments import qkv, steps
-from attnx.experiments.records import HeadMap, Options, Table, TokenMaps
+from attnx.experiments.records import HeadMap, Options, Progress, Table, TokenMaps
 from attnx.experiments.running import run_experiment
 from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
@@ -24,7 +24,7 @@ from attnx.report.experiment.twin import to_json
 from attnx.texts.sentence import read_sentence
 from tests.types.tiny import save_tiny
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 TEXT = "The cat sat on the mat"
 
 

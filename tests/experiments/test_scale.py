@@ -19,7 +19,7 @@ from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import AttentionMap
 from attnx.errors import InputError
 from attnx.experiments import scale
-from attnx.experiments.records import Options
+from attnx.experiments.records import Options, Progress
 from attnx.experiments.running import run_experiment
 from attnx.i18n import languages, load_catalog
 from attnx.report.experiment.reading import experiment_from_twin
@@ -28,7 +28,7 @@ from attnx.report.experiment.twin import to_json
 from attnx.statistics.view import ScopeView, scope_view
 from attnx.texts.sentence import read_sentence
 
-QUIET: Callable[[int], None] = lambda _: None  # noqa: E731
+QUIET = Progress()
 TEXT = "Today the weather is very good"
 
 
@@ -84,7 +84,7 @@ def test_all_layers_are_a_model_with_larger_queries(encoder: Encoder) -> None:
         if ".self.query." in name:
             parameter.data *= 2
     weights = replace(encoder, model=rebuilt).observe(encoding).weights
-    found = scale.measure(encoder, [encoding], np.array([1.0, 2.0]), QUIET).rows[0, scale.ALL, 1]
+    found = scale.measure(encoder, [encoding], np.array([1.0, 2.0]), QUIET.advance).rows[0, scale.ALL, 1]
     expected = scale.scores(scope_view(AttentionMap(encoding, weights), "content"))
     np.testing.assert_allclose(found[:2], expected[:2], atol=1e-4)
 

@@ -152,7 +152,7 @@ def test_all_together(bert: Encoder, text: Encoding) -> None:
     mask = Mask(masks.look_ahead(SIZE))
     changed = run(bert, text, heads=(HeadEdit(0, 0, edits.zero),), scale=Scale(3.0), mask=mask, merge=Merge(2))
     expected = run(replace(bert, model=model, info=replace(bert.info, heads=2)), text, mask=mask)
-    assert close(changed.states, expected.states)
+    assert close(changed.states, expected.states, 5e-6)  # three changes of float32, states up to 2
 
 
 @pytest.mark.parametrize(
