@@ -11,7 +11,7 @@ import torch
 from attnx.encoders.adapters import Adapter
 from attnx.encoders.attending import attend
 from attnx.encoders.checks import check_rows, check_shapes, tolerance
-from attnx.encoders.folder import first_line
+from attnx.encoders.folder import ModelFolder, first_line
 from attnx.encoders.records import AttentionMap, Encoding, ModelInfo
 from attnx.encoders.tokenizing import tokenize
 from attnx.errors import AttnxError
@@ -31,7 +31,8 @@ class Encoder:
     """A loaded model with its tokenizer, and what is known of it.
 
     `max_tokens` is how many tokens it takes, None if any number; `adapter` what its architecture needs; `apart` tells
-    that padding changes its weights, so that texts are run one by one.
+    that padding changes its weights, so that texts are run one by one; `folder` is where it was loaded from, None for
+    the built-in model.
     """
 
     model: torch.nn.Module
@@ -40,6 +41,7 @@ class Encoder:
     max_tokens: int | None
     adapter: Adapter
     apart: bool = False
+    folder: ModelFolder | None = None
 
     def encode(self, sentence: Sentence, long: str = "cut") -> Encoding:
         """Return the sentence as tokens, cut at the model's limit; see `attnx.encoders.tokenizing.tokenize`."""

@@ -47,39 +47,43 @@ def load_pretrained(folder: ModelFolder, device: torch.device) -> Encoder:
         found.reach,
         (*folder.request.notes, *found.notes),
     )
-    return Encoder(part, tokenizer, info, found.limit, adapter, found.apart)
+    return Encoder(part, tokenizer, info, found.limit, adapter, found.apart, folder)
 
 
 def _load_model(folder: ModelFolder) -> tuple[Config, torch.nn.Module, set[str]]:
     """Return the configuration, the whole model and the names of weights that the folder lacks."""
     from transformers import AutoConfig
 
-    request = folder.request
-    options = {"local_files_only": True, "trust_remote_code": request.trust_remote_code}
-    config = _or_refuse("model_unknown_type", folder.name, lambda: AutoConfig.from_pretrained(folder.path, **options))
+    trusted = {"local_files_only": True, "trust_remote_code": folder.request.trust_remote_code}
+    config = _or_refuse("model_unknown_type", folder.name, lambda: AutoConfig.from_pretrained(folder.path, **trusted))
     if config.model_type in REFUSED:
         raise InputError(REFUSED[config.model_type], type=config.model_type)
     adapter = adapter_for(config.model_type)
     adapter.configure(config)
     config.architectures = config.architectures or []  # where a type has several bare models, AutoModel goes over them
 
-    def load() -> tuple[torch.nn.Module, dict[str, Any]]:
-        loaded: tuple[torch.nn.Module, dict[str, Any]] = model_class(config, adapter).from_pretrained(
-            folder.path,
-            config=config,
-            attn_implementation="eager",
-            dtype=getattr(torch, request.dtype),
-            use_safetensors=None if request.allow_pickle else True,
-            output_loading_info=True,
-            **options,
-        )
-        return loaded
-
-    model, loading = _or_refuse("model_not_loadable", folder.name, load)
+    kind = model_class(config, adapter)
+    model, loading = _or_refuse("model_not_loadable", folder.name, lambda: read_weights(folder, config, kind))
     # A method that transformers does not know is skipped with a note, and the integers are taken for weights.
     if getattr(config, "quantization_config", None) and not hasattr(model, "hf_quantizer"):
         raise InputError("model_quantized", path=folder.name)
     return config, model, set(loading["missing_keys"])
+
+
+def read_weights(folder: ModelFolder, config: Config, kind: Any) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
+    """Return a model of a transformers class with the weights in a checked folder, and what was found of them."""
+    request = folder.request
+    loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
+        folder.path,
+        config=config,
+        attn_implementation="eager",
+        dtype=getattr(torch, request.dtype),
+        use_safetensors=None if request.allow_pickle else True,
+        output_loading_info=True,
+        local_files_only=True,
+        trust_remote_code=request.trust_remote_code,
+    )
+    return loaded
 
 
 def model_class(config: Config, adapter: Adapter) -> Any:  # noqa: ANN401 - a transformers class

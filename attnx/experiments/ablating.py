@@ -9,17 +9,16 @@ from itertools import product
 import numpy as np
 import torch
 
-from attnx.encoders.encoder import Encoder, rows_at_once
+from attnx.encoders.encoder import Encoder
 from attnx.encoders.interventions import edits
 from attnx.encoders.interventions.records import Change, HeadEdit, Variant
 from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import Encoding
+from attnx.experiments.batching import variant_batches
 from attnx.experiments.records import Advance, Floats
 from attnx.experiments.states import moved
 
 Head = tuple[int, int]
-# Rows of a batch, beyond which it does not get faster.
-ROWS = 48
 
 
 def heads_of(encoder: Encoder) -> list[Head]:
@@ -29,11 +28,9 @@ def heads_of(encoder: Encoder) -> list[Head]:
 
 def moves(encoder: Encoder, encoding: Encoding, variants: Sequence[Variant], advance: Advance) -> Floats:
     """Return how far the states of a text move under each variant, ``[variants]``; see `moved`."""
-    size = min(ROWS, rows_at_once(encoder, len(encoding.ids)))
     before = intervene(encoder, [encoding], [Variant()]).states[0]
     found = []
-    for start in range(0, len(variants), size):
-        some = variants[start : start + size]
+    for some in variant_batches(encoder, encoding, variants):
         found.append(moved(intervene(encoder, [encoding] * len(some), some).states, before).numpy())
         advance(len(some))
     return np.concatenate(found)
