@@ -6,6 +6,7 @@ strings, chosen by the value `n`. A placeholder may say how its number is writte
 ``{x:decimal2}``, ``{n:integer}``.
 """
 
+import math
 import os
 import string
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from babel import Locale
 
 DEFAULT_LANGUAGE = "en"
+# Of the language of the terminal; ``attnx --lang`` sets it for one run, so that threads and other processes know it.
+LANGUAGE_VARIABLE = "ATTNX_LANG"
 # Simplified Chinese is the only Chinese catalogue; the caller says so to readers of the traditional script.
 TRADITIONAL = ("tw", "hk", "mo", "hant")
 
@@ -126,6 +129,8 @@ class _NumberFormatter(string.Formatter):
         self._catalog = catalog
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - any placeholder's value
+        if isinstance(value, float) and math.isnan(value):
+            return self._catalog.text("table.undefined")
         if format_spec.startswith("percent"):
             return self._catalog.percent(value, int(format_spec[7:] or 0))
         if format_spec.startswith("decimal"):
@@ -156,8 +161,8 @@ def load_catalog(language: str) -> Catalog:
 
 
 def terminal_language() -> str:
-    """Return the language of the user's terminal, by the usual environment variables."""
-    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+    """Return the language of the user's terminal, by ``ATTNX_LANG`` or the usual environment variables."""
+    for variable in (LANGUAGE_VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG"):
         if name := os.environ.get(variable):
             return match_language(name) or DEFAULT_LANGUAGE
     return DEFAULT_LANGUAGE

@@ -31,7 +31,7 @@ DATA = Path(__file__).parent / "data"
 TEXT = "мама мыла раму"
 EXAMPLE = re.compile(r"^ +(echo .*\| )?attnx ", re.MULTILINE)
 HAN, CYRILLIC = re.compile("[\u4e00-\u9fff]{2}"), re.compile("[а-я]{3}")
-HEAVY = ("torch", "transformers", "numpy", "jinja2", "weasyprint", "babel", "rich", "huggingface_hub")
+HEAVY = ("torch", "transformers", "numpy", "jinja2", "weasyprint", "babel", "rich", "textual", "huggingface_hub")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_help_of_every_command_speaks_the_language_of_the_terminal(
     program = "from attnx.cli import attnx, COMMANDS\nfor c in COMMANDS: attnx([c, '--help'], standalone_mode=False)"
     env = {"LC_ALL": locale, "PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONUTF8": "1"}
     run = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, encoding="utf-8", check=True)
-    pages = run.stdout.split("Usage:")[1:]
+    pages = run.stdout.split(load_catalog(locale[:2]).text("click.usage"))[1:]
     assert len(pages) == len(COMMANDS)
     for page in pages:
         assert EXAMPLE.search(page) and script.search(page)

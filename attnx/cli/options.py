@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from attnx.cli.completion import complete_model
 from attnx.encoders.device import DEVICES, DTYPES
 from attnx.errors import InputError
 from attnx.i18n import Catalog, is_traditional, languages, load_catalog, match_language, terminal_catalog
@@ -43,7 +44,15 @@ def model_options(command: F) -> F:
         click.option("--allow-pickle", is_flag=True, help=help_text("allow_pickle")),
         click.option("--offline", is_flag=True, help=help_text("offline")),
         click.option("--download", is_flag=True, help=help_text("download")),
-        click.option("-m", "--model", default="builtin", show_default=True, metavar="MODEL", help=help_text("model")),
+        click.option(
+            "-m",
+            "--model",
+            default="builtin",
+            show_default=True,
+            metavar="MODEL",
+            shell_complete=complete_model,
+            help=help_text("model"),
+        ),
     ):
         with_request = option(with_request)
     return cast(F, with_request)
@@ -57,12 +66,26 @@ def long_option(command: F) -> F:
 
 def language_option(command: F) -> F:
     """Add ``-l/--lang``, checked and resolved to a catalog's language."""
-    return click.option("-l", "--lang", "language", callback=_language, metavar="LANG", help=help_text("lang"))(command)
+    return click.option("-l", "--lang", "language", callback=read_language, metavar="LANG", help=help_text("lang"))(
+        command
+    )
 
 
 def head_option(command: F) -> F:
     """Add ``-H/--head``, a layer and a head counted from 1, which the command gets counted from 0."""
-    return click.option("-H", "--head", callback=_head, metavar="LAYER.HEAD", help=help_text("head"))(command)
+    return click.option("-H", "--head", callback=read_head, metavar="LAYER.HEAD", help=help_text("head"))(command)
+
+
+def statistic_option(command: F) -> F:
+    """Add ``--statistic``, which chooses a layer × head map; the locales name all statistics."""
+    return click.option(
+        "--statistic",
+        type=click.Choice(tuple(terminal_catalog().messages["statistics"])),
+        default="normalized_entropy",
+        show_default=True,
+        metavar="NAME",
+        help=help_text("statistic"),
+    )(command)
 
 
 def output_option(command: F) -> F:
@@ -90,7 +113,8 @@ def command_line() -> str:
     return valid_unicode(shlex.join(["attnx", *sys.argv[1:]]))
 
 
-def _head(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
+def read_head(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Return a layer and a head counted from 0, for ``3.7`` counted from 1."""
     if value is None:
         return None
     layer, _, head = value.partition(".")
@@ -104,7 +128,8 @@ def _choice(names: tuple[str, ...]) -> dict[str, Any]:
     return {"type": click.Choice(names), "default": names[0], "show_default": True}
 
 
-def _language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def read_language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the catalog's language for a language or locale. Raises InputError when there is none."""
     if value is None:
         return None
     language = match_language(value)
