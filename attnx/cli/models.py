@@ -22,6 +22,7 @@ KINDS = {
     "multimodal": "coverage.multimodal",
     "decoder": "coverage.decoder",
 }
+CHANGES = {"heads": "coverage.heads", "positions": "coverage.positions"}
 STATUSES = {"exact": "coverage.exact", "adapted": "coverage.adapted", "refused": "coverage.refused"}
 
 
@@ -49,11 +50,14 @@ def models(names: tuple[str, ...], types: bool) -> None:
 def _print_types(t: Catalog) -> None:
     from attnx.encoders.coverage import read_coverage
 
-    headings = (t.text("models.type"), t.text("coverage.kind"), t.text("models.shown"), t.text("coverage.note"))
-    rows = (
-        (row.type, t.text(KINDS[row.kind]), t.text(STATUSES[row.status]), _notes(row.note.split(), t))
-        for row in read_coverage()
-    )
+    headings = [t.text(key) for key in ("models.type", "coverage.kind", "models.shown")]
+    headings += [t.text(key) for key in ("coverage.changes", "coverage.note")]
+    rows = []
+    for row in read_coverage():
+        changes = ", ".join(t.text(CHANGES[what]) for what in row.changes.split())
+        rows.append(
+            (row.type, t.text(KINDS[row.kind]), t.text(STATUSES[row.status]), changes, _notes(row.note.split(), t))
+        )
     print_table(headings, rows)
 
 

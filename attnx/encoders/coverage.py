@@ -15,13 +15,15 @@ class TypeCoverage:
     `type` is transformers' ``model_type``. `kind` is ``encoder``, ``encoder-decoder``, ``text-tower``, ``multimodal``
     or ``decoder``. `status` is ``exact`` (the weights are those that the model returns), ``adapted`` (they had to be
     put together first, or the reader must know something of them) or ``refused``. `note` holds the keys of the notes,
-    separated by spaces, or that of the refusal; the words are under ``coverage`` in the locales.
+    separated by spaces, or that of the refusal; `changes` those of what experiments can change: ``heads``,
+    ``positions`` (which can be taken away). The words are under ``coverage`` in the locales.
     """
 
     type: str
     kind: str
     status: str
     note: str
+    changes: str = ""
 
 
 @cache

@@ -200,6 +200,7 @@ def _notes(sides: Sequence[Side], options: Options) -> tuple[Words, ...]:
         "not_aligned": not aligned(*sides),
         "no_maps": max(sizes) > SHOWN,
         "cut": any(side.attention.encoding.truncated_from is not None for side in sides),
+        "one_pair": True,
     }
     return tuple(Words(key) for key, here in notes.items() if here)
 

@@ -114,7 +114,7 @@ def _exhibits(
             "pairs",
             languages,
             ("number",) * len(languages),
-            tuple(Row(languages[i], tuple(row)) for i, row in enumerate(median)),
+            tuple(Row(Words(languages[i]), tuple(row)) for i, row in enumerate(median)),
         ),
         Table("statistics", columns, ("number",) * (len(columns) - 1) + ("share",), tuple(rows)),
         HeadMap("moves", rank_ranges(own.means).reshape(shape), "number"),

@@ -22,6 +22,7 @@ from attnx.encoders.interventions.records import Mask, Variant
 from attnx.encoders.records import Encoding
 from attnx.errors import InputError
 from attnx.experiments.padded import FILLS, fill_table, lengthened, masks, undefined_rows, weights_under
+from attnx.experiments.powers import rounded_up
 from attnx.experiments.records import (
     Advance,
     Curve,
@@ -86,8 +87,8 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progr
             "twin_padded": float(twin.padded.mean()),
             "even": float(found.even.mean()),
             "later": float(found.later.mean()),
-            "leak": float(found.leaks.max()) * MILLION,
-            "difference": float(found.differences.max()) * MILLION,
+            "leak": rounded_up(float(found.leaks.max())),
+            "difference": rounded_up(float(found.differences.max())),
             "first": float(undefined[0, 0]),
             "last": float(undefined[0, -1]),
         },
@@ -141,10 +142,13 @@ def _cases(found: Measured) -> Table:
 
 
 def _spreading(undefined: Floats) -> Curves:
-    """Return the share of undefined rows in each layer, a line for each fill."""
+    """Return the share of undefined rows in each layer, one line for all fills that have the same."""
     layers = np.arange(1.0, undefined.shape[1] + 1)
+    alike: dict[tuple[float, ...], list[str]] = {}
+    for fill, shares in zip(FILLS, undefined.tolist(), strict=True):
+        alike.setdefault(tuple(shares), []).append(fill)
     curves = tuple(
-        Curve(Words("fill", {"fill": fill}), layers, shares) for fill, shares in zip(FILLS, undefined, strict=True)
+        Curve(Words("fill", {"fill": ", ".join(fills)}), layers, np.array(shares)) for shares, fills in alike.items()
     )
     return Curves("spreading", (Words("layer_axis"), Words("undefined_axis")), curves)
 

@@ -83,7 +83,7 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progr
     found, twin = (measure(model, encodings, options.seed, progress.advance) for model in models)
     return Result(
         verdict_of(found.mean),
-        {"n": len(encodings), "kept_bound": KEPT, "lost_bound": LOST, **counts(found.change)},
+        _numbers(found, twin),
         (
             _summary(found, twin, options.seed),
             *_changes(found),
@@ -148,6 +148,17 @@ def counts(change: Floats) -> dict[str, int]:
         "kept": int((change <= KEPT).sum()),
         "lost": int((change >= LOST).sum()),
         "even": int(np.isnan(change).sum()),
+    }
+
+
+def _numbers(found: Measured, twin: Measured) -> dict[str, float | int]:
+    return {
+        "n": len(found.texts),
+        "kept_bound": KEPT,
+        "lost_bound": LOST,
+        **counts(found.change),
+        "rho": rising_of(found.mean),
+        "rho_chance": rising_of(twin.mean),
     }
 
 

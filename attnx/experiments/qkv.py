@@ -11,6 +11,7 @@ from attnx.encoders.encoder import Encoder
 from attnx.encoders.projections import Head
 from attnx.encoders.records import Encoding
 from attnx.errors import InputError
+from attnx.experiments.powers import rounded_up
 from attnx.experiments.records import (
     Floats,
     HeadMap,
@@ -93,7 +94,7 @@ def _numbers(
     (raw, norms), (chance_raw, chance_norms) = shares, chance
     return {
         "head": head_name(*head),
-        "difference": f"{found.difference:.0e}" if found.difference else "0",
+        "difference": rounded_up(found.difference),
         "n": raw.size,
         "tokens": len(found.encoding.ids),
         "raw": float(raw[head]),
@@ -129,7 +130,7 @@ def _shapes(head: Head, steps: Steps) -> Table:
         for key, formula, array in arrays
     )
     columns = tuple(Words(name) for name in ("formula", "shape", "smallest", "largest"))
-    return Table("steps", columns, ("number",) * len(columns), rows)
+    return Table("steps", columns, ("formula", "number", "number", "number"), rows)
 
 
 def _pictures(encoding: Encoding, steps: Steps, name: str) -> tuple[TokenMaps | Table, ...]:

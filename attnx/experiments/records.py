@@ -117,7 +117,8 @@ class Row:
 class Table:
     """A table; the head of its first column is the label ``<key>``, `columns` are the others.
 
-    `units` says how the numbers of each column are written: one of ``units`` in the locales, or ``count``.
+    `units` says how the numbers of each column are written: one of ``units`` in the locales, or ``count``; labels of
+    the unit ``formula`` have lowered and raised parts: ``W_Q``, ``K^T``.
     """
 
     key: str

@@ -68,7 +68,7 @@ def document(encoder: Encoder) -> Any:
 
 def test_one_other_word(encoder: Encoder, document: Any) -> None:
     result = document.result
-    assert result.verdict == "holds" and result.notes == ()
+    assert result.verdict == "holds" and [note.key for note in result.notes] == ["one_pair"]
     change, table, divergence, differences, maps = result.exhibits
     assert isinstance(table, Table) and change.values.shape == (12, 12)
     sizes = [float(row.cells[2]) for row in table.rows]
@@ -101,7 +101,7 @@ def test_texts_of_unequal_length_have_no_differences(encoder: Encoder) -> None:
         encoder, [read_sentence(CAT), read_sentence("Where did you leave the keys?")], Options(), QUIET
     )
     assert [type(exhibit) for exhibit in result.exhibits] == [HeadMap, Table, TokenMaps]
-    assert [note.key for note in result.notes] == ["lengths", "not_aligned"]
+    assert [note.key for note in result.notes] == ["lengths", "not_aligned", "one_pair"]
 
 
 def test_the_command(cli: Callable[..., Any], make_model: Callable[..., Path], tmp_path: Path) -> None:

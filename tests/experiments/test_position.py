@@ -104,6 +104,7 @@ def test_the_head_of_the_next_token_loses_its_map(document: Any) -> None:
     assert change[0, 4] < 0.1 and change[11].max() < 0.75
     model, twin = (row.cells for row in result.exhibits[0].rows)
     assert model[0] > 20 * twin[0]
+    assert (result.numbers["rho"], result.numbers["rho_chance"]) == (model[5], twin[5])
 
 
 @pytest.mark.parametrize("language", languages())
@@ -119,7 +120,7 @@ def test_tiny_models(make_model: Callable[..., Path]) -> None:
     tiny = load_encoder(str(make_model("m01_bert_24pos.json")))
     document = run_experiment("position", tiny, sentences, Options(), QUIET)
     assert document.result.verdict == "unclear"  # random weights are too even
-    render_experiment(document, ".html", load_catalog("en"))
+    assert "ρ is –;" in render_experiment(document, ".html", load_catalog("en")).decode()
     with pytest.raises(InputError) as caught:
         run_experiment("position", load_encoder(str(make_model("m08_gpt2_causal.json"))), sentences, Options(), QUIET)
     assert caught.value.key == "positions_stay"

@@ -1,6 +1,7 @@
 """Measure how attnx copes with a model type: exact, adapted or refused; anything else is an error."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,8 +13,12 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 import attnx
 from attnx.encoders.coverage import TypeCoverage
 from attnx.encoders.encoder import Encoder
+from attnx.encoders.interventions import edits
+from attnx.encoders.interventions.positions import positions_off
+from attnx.encoders.interventions.records import HeadEdit, Variant
+from attnx.encoders.interventions.run import intervene
 from attnx.encoders.records import AttentionMap, Reach
-from attnx.errors import AttnxError
+from attnx.errors import AttnxError, InputError
 from attnx.statistics import score_heads
 from attnx.streaming.engine import stream
 from attnx.streaming.records import NAMES, BatchScores
@@ -56,7 +61,10 @@ def measure(model_type: str) -> TypeCoverage:
     compare_stream(encoder, maps)
     limits = ["causal"] if encoder.info.causal else ["local"] if encoder.info.reach else []
     told = [*limits, *(note.key for note in encoder.info.notes)]
-    return TypeCoverage(model_type, kind(model_type, encoder.info.causal), status(model_type, told), " ".join(told))
+    changes = " ".join(what for what, works in (("heads", heads_change), ("positions", positions_go)) if works(encoder))
+    return TypeCoverage(
+        model_type, kind(model_type, encoder.info.causal), status(model_type, told), " ".join(told), changes
+    )
 
 
 def compare(found: AttentionMap, model: PreTrainedModel) -> None:
@@ -84,6 +92,46 @@ def compare_stream(encoder: Encoder, maps: Sequence[AttentionMap]) -> None:
                 np.testing.assert_allclose(values[place], wanted, rtol=0, atol=TOLERANCE, err_msg=scope)
             seen += 1
     assert seen == len(texts)
+
+
+def heads_change(encoder: Encoder) -> bool:
+    """Tell whether heads can be changed, and assert that then nothing else is: the layers before stay as they are."""
+    encoding = encoder.encode(read_sentence(SENTENCES[1]))
+    last = encoder.info.layers - 1
+    variants = [Variant(), Variant((HeadEdit(last, 1, edits.uniform),)), Variant((HeadEdit(0, 0, edits.zero),))]
+    try:
+        found = [intervene(encoder, [encoding], [variant]) for variant in variants]
+    except InputError as error:
+        assert error.key == "no_interventions"
+        return False
+    plain, uniform, zero = (torch.stack([layer[0] for layer in one.attention]) for one in found)
+    # What meets the values is less than the whole row where a learned sink takes the rest.
+    whole = plain / plain.sum(-1, keepdim=True) if encoder.rescaled else plain
+    np.testing.assert_allclose(whole, encoder.observe(encoding).weights, rtol=0, atol=TOLERANCE)
+    others = [i for i in range(encoder.info.heads) if i != 1]
+    assert torch.equal(uniform[:last], plain[:last]) and torch.equal(uniform[last, others], plain[last, others])
+    visible = (plain[last, 1] > 0).float()
+    assert torch.allclose(uniform[last, 1], visible / visible.sum(-1, keepdim=True))
+    assert torch.equal(zero[0, 1:], plain[0, 1:]) and not zero[0, 0].any()
+    assert not torch.equal(found[2].states, found[0].states)
+    return True
+
+
+def positions_go(encoder: Encoder) -> bool:
+    """Tell whether positions can be taken away, and assert that then the order of tokens is nothing."""
+    encoding = encoder.encode(read_sentence(SENTENCES[1]))
+    order = torch.randperm(len(encoding.ids), generator=torch.Generator().manual_seed(5)).tolist()
+    other = replace(encoding, ids=tuple(encoding.ids[i] for i in order))
+    before = encoder.observe(encoding).weights
+    try:
+        with positions_off(encoder, encoding):
+            weights, permuted = encoder.observe(encoding).weights, encoder.observe(other).weights
+    except InputError as error:
+        assert error.key == "positions_stay"
+        return False
+    np.testing.assert_allclose(permuted, weights[:, :, order][..., order], rtol=0, atol=2 * TOLERANCE)
+    assert torch.equal(encoder.observe(encoding).weights, before)
+    return True
 
 
 def check_reach(plain: torch.Tensor, reach: Sequence[Reach]) -> None:

@@ -25,6 +25,8 @@ POSITIONS = re.compile(
 )
 # Rotations from a table of sines and then cosines; to turn by 0, the latter must be 1.
 SINES_AND_COSINES = ("roformer",)
+# Rotations that some models keep from one text to the next.
+KEPT = ("cached_rotary_positional_embedding", "cached_sequence_length")
 TRIED_TOKENS = 12
 # What another order of additions may change in a weight of a model that computes in float32.
 SAME = 2e-5
@@ -46,6 +48,7 @@ def positions_off(encoder: Encoder, encoding: Encoding) -> Iterator[None]:
     ]
     before = [table.data for table in tables]
     try:
+        _forget(encoder.model)
         for table in tables:
             table.data = torch.zeros_like(table)
             if encoder.info.type in SINES_AND_COSINES:
@@ -56,6 +59,15 @@ def positions_off(encoder: Encoder, encoding: Encoding) -> Iterator[None]:
     finally:
         for table, data in zip(tables, before, strict=True):
             table.data = data
+        _forget(encoder.model)
+
+
+def _forget(model: torch.nn.Module) -> None:
+    """Let the model make its rotations anew."""
+    for module in model.modules():
+        for name in KEPT:
+            if hasattr(module, name):
+                setattr(module, name, None)
 
 
 def _orderless(encoder: Encoder, encoding: Encoding) -> bool:

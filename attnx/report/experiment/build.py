@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import count
 
+from attnx.experiments.records import Result, Table, Words
 from attnx.i18n import Catalog, html_lang
 from attnx.report.build import definitions, facts, making_facts, model_facts, model_name, uncovered
 from attnx.report.experiment.document import ExperimentDocument
@@ -14,9 +15,10 @@ from attnx.report.fonts import display_label
 from attnx.report.grids import color_classes
 from attnx.report.model_notes import model_notes
 from attnx.report.typography import cut_middle
-from attnx.report.views import EntryView, FactView
+from attnx.report.views import DefinitionView, EntryView, FactView
+from attnx.statistics import REGISTRY
 
-PARTS = ("claim", "verdict", "exhibits", "definitions", "limits", "provenance")
+PARTS = ("claim", "verdict", "procedure", "exhibits", "definitions", "limits", "provenance")
 SHARED = ("definitions", "limits", "provenance")
 TEXT_CHARACTERS = 300
 HEADING_CHARACTERS = 80
@@ -26,7 +28,8 @@ def experiment_view(document: ExperimentDocument, t: Catalog) -> ExperimentView:
     """Return everything the templates show of an experiment in the language of the catalog `t`."""
     speaker = Speaker(document.experiment, t, count(1))
     title = _message(document, "title", t)
-    verdict = tuple(verdict_lines(document, t))
+    verdict, defined = verdict_lines(document, t), tuple(_definitions(document.result, t))
+    hidden = len(document.texts) < document.count
     return ExperimentView(
         title=title,
         eyebrow=t.text("experiments.eyebrow"),
@@ -39,11 +42,11 @@ def experiment_view(document: ExperimentDocument, t: Catalog) -> ExperimentView:
         version=document.provenance.attnx,
         created=document.provenance.created,
         notices=tuple(_notices(document, t)),
-        highlights=verdict,
-        contents=tuple(EntryView(part, _title(part, t)) for part in PARTS),
+        highlights=(),
+        contents=tuple(EntryView(part, _title(part, t)) for part in PARTS if defined or part != "definitions"),
         bar=data_uri(scale_bar_png()),
         classes=color_classes(),
-        definitions=tuple(definitions(t)),
+        definitions=defined,
         limits=tuple(t.text(f"limits.{key}") for key in ("length", "specials", "tokens")),
         provenance=tuple(_provenance(document, t)),
         claim=_lines(_message(document, "claim", t)),
@@ -53,6 +56,7 @@ def experiment_view(document: ExperimentDocument, t: Catalog) -> ExperimentView:
         texts=tuple(
             (cut_middle(display_label(x.text), TEXT_CHARACTERS), html_lang(x.language)) for x in document.texts
         ),
+        more=t.text("experiments.more", n=document.count - len(document.texts)) if hidden else "",
         exhibits=tuple(exhibit_view(exhibit, speaker) for exhibit in document.result.exhibits),
     )
 
@@ -71,6 +75,14 @@ def _message(document: ExperimentDocument, part: str, t: Catalog) -> str:
 def _notes(document: ExperimentDocument, t: Catalog) -> Iterator[str]:
     for note in document.result.notes:
         yield t.text(f"experiments.{document.experiment}.notes.{note.key}", **note.values)
+
+
+def _definitions(result: Result, t: Catalog) -> Iterator[DefinitionView]:
+    """Yield the definitions of the statistics that a table of the result names."""
+    tables = [exhibit for exhibit in result.exhibits if isinstance(exhibit, Table)]
+    labels = [label for table in tables for label in (*table.columns, *(row.label for row in table.rows))]
+    named = {label.key for label in labels if isinstance(label, Words)}
+    yield from (view for name, view in zip(REGISTRY, definitions(t), strict=True) if name in named)
 
 
 def _lines(text: str) -> tuple[str, ...]:

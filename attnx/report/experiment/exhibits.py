@@ -1,16 +1,17 @@
 """From an exhibit to its view: the words are those of the experiment's own messages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnx.experiments.records import Curves, Exhibit, HeadMap, Label, Points, Table, TokenMap, TokenMaps, Words
 from attnx.i18n import Catalog
 from attnx.report.colors import DIVERGING, SEQUENTIAL, Rgb, css
-from attnx.report.corpus.figures import Axis, layer_color, plot_png, value_axis
+from attnx.report.corpus.figures import FAINT, Axis, layer_color, plot_png, value_axis
 from attnx.report.corpus.figures import Points as Dots
 from attnx.report.corpus.views import FigureView, PlainTable
 from attnx.report.corpus.wording import amount
@@ -20,12 +21,13 @@ from attnx.report.figures import data_uri, palette_png, scale_bar_png
 from attnx.report.fonts import display_label
 from attnx.report.grids import grid
 from attnx.report.sentence import labels_frame
-from attnx.report.typography import cut_middle
+from attnx.report.typography import cut_middle, formula_html
 from attnx.report.views import RowView
 from attnx.statistics import REGISTRY
 from attnx.statistics.scores import Floats
 
 LABEL_CHARACTERS = 60
+COLUMN_CHARACTERS = 24
 CURVE_COLORS: tuple[Rgb, ...] = (SEQUENTIAL[52], DIVERGING[-8], SEQUENTIAL[30], DIVERGING[-24], (90, 103, 115))
 
 
@@ -51,7 +53,24 @@ def exhibit_view(exhibit: Exhibit, speaker: Speaker) -> ExhibitView:
     t, name = speaker.t, speaker.experiment
     title = t.text(f"experiments.{name}.exhibits.{exhibit.key}.title")
     reading = t.text(f"experiments.{name}.exhibits.{exhibit.key}.reading")
+    if not any(np.isfinite(values).any() for values in _numbers(exhibit)):
+        return ExhibitView(title, reading, t.text("experiments.undefined"))
     return ExhibitView(title, reading, **DRAWN[type(exhibit)](exhibit, speaker, title))
+
+
+def _numbers(exhibit: Exhibit) -> Iterator[Floats]:
+    """Yield the arrays that an exhibit draws; a table writes dashes, and is never without what it says."""
+    match exhibit:
+        case HeadMap():
+            yield exhibit.values
+        case TokenMaps():
+            yield from (one.values for one in exhibit.maps)
+        case Curves():
+            yield from (one.y for one in exhibit.curves)
+        case Points():
+            yield exhibit.x + exhibit.y
+        case Table():
+            yield np.zeros(1)
 
 
 def _head_map(exhibit: HeadMap, speaker: Speaker, title: str) -> dict[str, Any]:
@@ -60,7 +79,7 @@ def _head_map(exhibit: HeadMap, speaker: Speaker, title: str) -> dict[str, Any]:
 
 def _token_maps(exhibit: TokenMaps, speaker: Speaker, title: str) -> dict[str, Any]:
     t = speaker.t
-    top = max(float(np.nanmax(np.abs(one.values))) for one in exhibit.maps) or 1.0
+    top = max(float(np.nan_to_num(np.abs(one.values)).max()) for one in exhibit.maps) or 1.0
     palette = DIVERGING if exhibit.signed else SEQUENTIAL
     low, high = (_weight(end, exhibit.unit, t) for end in (-top if exhibit.signed else 0.0, top))
     return {
@@ -81,20 +100,29 @@ def _token_map(
 ) -> TokenMapView:
     share = one.values / top
     share = (share + 1) / 2 if exhibit.signed else share
-    levels = np.rint(np.nan_to_num(share).clip(0, 1) * (len(palette) - 1)).astype(np.int64)
-    row, column = np.unravel_index(int(np.nanargmax(np.abs(one.values))), one.values.shape)
+    levels: NDArray[np.int64] = np.rint(np.nan_to_num(share).clip(0, 1) * (len(palette) - 1)).astype(np.int64)
+    levels[np.isnan(share)] = len(palette)
     return TokenMapView(
         next(speaker.places),
         speaker.label(one.label),
-        data_uri(palette_png(levels, palette)),
-        speaker.t.text(
-            "experiments.map_alt",
-            label=speaker.label(one.label),
-            query=display_label(one.tokens[int(row)]),
-            target=display_label(one.tokens[int(column)]),
-            value=_weight(float(one.values[row, column]), exhibit.unit, speaker.t),
-        ),
+        data_uri(palette_png(levels, (*palette, FAINT))),
+        _in_words(one, exhibit, speaker),
         labels_frame(one.tokens),
+    )
+
+
+def _in_words(one: TokenMap, exhibit: TokenMaps, speaker: Speaker) -> str:
+    """Return the largest number of a map, for those who cannot see it."""
+    label = speaker.label(one.label)
+    if np.isnan(one.values).all():
+        return speaker.t.text("experiments.map_undefined", label=label)
+    row, column = np.unravel_index(int(np.nanargmax(np.abs(one.values))), one.values.shape)
+    return speaker.t.text(
+        "experiments.map_alt",
+        label=label,
+        query=display_label(one.tokens[int(row)]),
+        target=display_label(one.tokens[int(column)]),
+        value=_weight(float(one.values[row, column]), exhibit.unit, speaker.t),
     )
 
 
@@ -125,13 +153,19 @@ def _table(exhibit: Table, speaker: Speaker, title: str) -> dict[str, Any]:
         RowView(speaker.label(row.label), tuple(map(_cell, row.cells, exhibit.units, [speaker] * len(row.cells))))
         for row in exhibit.rows
     )
-    columns = (speaker.label(Words(exhibit.key)), *map(speaker.label, exhibit.columns))
+    columns = (speaker.label(Words(exhibit.key)), *(_column(label, speaker) for label in exhibit.columns))
     return {"table": PlainTable("", columns, rows)}
+
+
+def _column(label: Label, speaker: Speaker) -> str:
+    """Return the head of a column: a short text of anybody's, or words of ours, where a formula can stand."""
+    text = speaker.label(label)
+    return formula_html(text) if isinstance(label, Words) else cut_middle(text, COLUMN_CHARACTERS)
 
 
 def _cell(cell: float | Label, unit: str, speaker: Speaker) -> str:
     if not isinstance(cell, float | int):
-        return speaker.label(cell)
+        return formula_html(speaker.label(cell)) if unit == "formula" else speaker.label(cell)
     return speaker.t.decimal(cell, 0) if unit == "count" and cell == cell else amount(cell, unit, speaker.t)
 
 

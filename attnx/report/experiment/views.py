@@ -22,11 +22,14 @@ class TokenMapView:
 class ExhibitView:
     """An exhibit: its title, how to read it, and the one form that it has; the others are empty or None.
 
+    One of which nothing is defined has `undefined`, which says so, and no form.
+
     `legend` has a color, as CSS writes it, and a text for each line of a figure.
     """
 
     title: str
     reading: str
+    undefined: str = ""
     grid: GridView | None = None
     maps: tuple[TokenMapView, ...] = ()
     scale: str = ""
@@ -38,13 +41,17 @@ class ExhibitView:
 
 @dataclass(frozen=True)
 class ExperimentView(FramedView):
-    """The whole report; `claim` and `procedure` are lines of text, `verdict` is the answer with its numbers."""
+    """The whole report; `claim` and `procedure` are lines of text, `verdict` is the answer with its numbers.
+
+    `texts` are the first texts, each with its language, and `more` says how many there are besides, if any.
+    """
 
     claim: tuple[str, ...]
     procedure: tuple[str, ...]
     verdict: tuple[str, ...]
     notes: tuple[str, ...]
     texts: tuple[tuple[str, str], ...]
+    more: str
     exhibits: tuple[ExhibitView, ...]
 
     @property
