@@ -223,7 +223,8 @@ def test_the_table_of_types_says_of_each_whether_it_can_be_shown(
     t = load_catalog(language)
     rows = {line.split()[0]: line for line in result.stdout.splitlines()[1:]}
     assert list(rows) == [row.type for row in read_coverage()]
-    assert rows["bert"].endswith(t.text("coverage.exact"))
+    changes = f"{t.text('coverage.heads')}, {t.text('coverage.positions')}"
+    assert t.text("coverage.exact") in rows["bert"] and rows["bert"].endswith(changes)
     assert t.text("coverage.adapted") in rows["big_bird"] and t.text("coverage.full_attention") in rows["big_bird"]
     assert t.text("coverage.refused") in rows["fnet"] and t.text("coverage.no_attention_fourier") in rows["fnet"]
     assert rows["gpt2"].endswith(t.text("coverage.causal"))

@@ -83,7 +83,8 @@ def _load(encoder: Encoder) -> Any:  # noqa: ANN401 - a transformers model, or N
     """Return the whole masked LM, None where it was saved without the head or transformers knows none for it."""
     from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 
-    folder, config = encoder.folder, copy.deepcopy(encoder.model.config)
+    folder = encoder.folder
+    config: Any = copy.deepcopy(encoder.model.config)
     trained = any(name.endswith(TRAINED) for name in config.architectures or ())
     if folder is None or not trained or type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
         return None

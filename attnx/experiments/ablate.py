@@ -158,5 +158,6 @@ def _loss_exhibits(losses: Found, states: Found, gradients: Floats) -> tuple[Exh
 def _loss_note(losses: Found, before: float, hidden: int) -> Words:
     """Return what the loss of the masked LM says."""
     removed = losses.removed
-    numbers = {"before": before, "top": _largest(removed), "rise": float(removed.max())}
-    return Words("loss", numbers | {"better": int((removed < 0).sum()), "heads": removed.size, "hidden": hidden})
+    better, rise = int((removed < 0).sum()), float(removed.max())
+    numbers = {"before": before, "hidden": hidden, "rise": rise, "better": better, "heads": removed.size}
+    return Words("loss", {**numbers, "top": _largest(removed)})
