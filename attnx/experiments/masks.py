@@ -76,7 +76,7 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progr
         raise InputError("masks_no_room", limit=limit or 0, padding=PADDING)
     progress.expect(2 * len(kept))
     found, twin = (measure(one, kept, progress.advance) for one in (encoder, random_twin(encoder, options.seed)))
-    undefined = undefined_rows(encoder, kept[0])
+    undefined, maps = undefined_rows(encoder, kept[0]), _maps(encoder, encodings)
     exact = next(encoder.model.parameters()).dtype == torch.float32
     return Result(
         verdict_of(found, SAME if exact else tolerance(encoder.model)),
@@ -92,9 +92,15 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progr
             "first": float(undefined[0, 0]),
             "last": float(undefined[0, -1]),
         },
-        (_cases(found), _spreading(undefined), fill_table(), *_maps(encoder, encodings)),
-        (Words("no_room", {"n": len(encodings) - len(kept)}),) if len(kept) < len(encodings) else (),
+        (_cases(found), _spreading(undefined), fill_table(), *maps),
+        _notes(len(encodings) - len(kept), drawn=bool(maps)),
     )
+
+
+def _notes(left_out: int, *, drawn: bool) -> tuple[Words, ...]:
+    """Return what is missing: texts without room for padding, and maps where no text is short enough."""
+    no_room = (Words("no_room", {"n": left_out}),) if left_out else ()
+    return no_room if drawn else (*no_room, Words("no_maps", {"most": SHOWN - SHOWN_PADDING}))
 
 
 def measure(encoder: Encoder, encodings: Sequence[Encoding], advance: Advance) -> Measured:

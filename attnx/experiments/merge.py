@@ -56,6 +56,7 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progr
     found, chance = (measure(one, encodings, numbers, progress.advance) for one in (encoder, twin))
     at = numbers.index(chosen(numbers))
     own, merged = found[:, 0, 0, 0].mean(0), found[:, at, 0, 0].mean(0)
+    maps = _maps(encoder, encodings, numbers[at], merged)
     return Result(
         verdict_of(own, merged),
         _numbers(found, chance, numbers, at),
@@ -63,9 +64,9 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progr
             _curves(found, chance, numbers),
             HeadMap("merged_self", merged, "share"),
             _table(found, numbers),
-            *_maps(encoder, encodings[0], numbers[at], merged),
+            *maps,
         ),
-        _notes(found, numbers, at),
+        (*_notes(found, numbers, at), *(() if maps else (Words("no_maps", {"most": SHOWN}),))),
     )
 
 
@@ -156,9 +157,10 @@ def _table(found: Floats, numbers: Sequence[int]) -> Table:
     return Table("groups", tuple(map(Words, COLUMNS)), UNITS, tuple(rows))
 
 
-def _maps(encoder: Encoder, encoding: Encoding, groups: int, shares: Floats) -> tuple[TokenMaps, ...]:
-    """Return the merged head with the largest self share: the mean of its members, and merged in both ways."""
-    if len(encoding.ids) > SHOWN:
+def _maps(encoder: Encoder, encodings: Sequence[Encoding], groups: int, shares: Floats) -> tuple[TokenMaps, ...]:
+    """Return the merged head with the largest self share in a short text: its members' mean, and merged both ways."""
+    encoding = next((one for one in encodings if len(one.ids) <= SHOWN), None)
+    if encoding is None:
         return ()
     layer, head = divmod(int(shares.argmax()), shares.shape[1])
     [_own, merged] = merge_heads(encoder, encoding, (encoder.info.heads, groups), lambda _: None)

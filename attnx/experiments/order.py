@@ -175,9 +175,11 @@ def _table(changes: Sequence[Change], frames: Floats) -> Table:
 
 
 def _maps(encoder: Encoder, changes: Sequence[Change], index: Floats) -> list[TokenMaps]:
-    """Return the maps of the two clearest heads, before and after one change of the first text."""
-    shown = next((change for change in reversed(changes) if change.rule in (GIVEN, "inverted")), changes[0])
-    if len(shown.encoding.ids) > SHOWN:
+    """Return the maps of the two clearest heads, before and after one change of a short text."""
+    short = [change for change in changes if len(change.encoding.ids) <= SHOWN]
+    # What moves most tokens comes first: an order of the user's own, halves swapped, all tokens mixed.
+    shown = next((change for rule in (GIVEN, *reversed(RULES)) for change in short if change.rule == rule), None)
+    if shown is None:
         return []
     after = in_order(shown.encoding, shown.order)
     exhibits = []
@@ -196,7 +198,10 @@ def _maps(encoder: Encoder, changes: Sequence[Change], index: Floats) -> list[To
 
 
 def _notes(changes: Sequence[Change]) -> tuple[Words, ...]:
-    """Return what could mislead: a rule that changed nothing, and few texts."""
+    """Return what could mislead: a rule that changed nothing, long texts and few texts."""
     missing = [rule for rule in RULES if all(change.rule != rule for change in changes)]
     texts = len({id(change.encoding) for change in changes})
-    return (*(Words(UNCHANGED[rule]) for rule in missing), *((Words("small", {"n": texts}),) if texts < FEW else ()))
+    notes = [Words(UNCHANGED[rule]) for rule in missing]
+    if all(len(change.encoding.ids) > SHOWN for change in changes):
+        notes.append(Words("no_maps", {"most": SHOWN}))
+    return (*notes, *((Words("small", {"n": texts}),) if texts < FEW else ()))

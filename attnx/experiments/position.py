@@ -90,7 +90,7 @@ def run(encoder: Encoder, sentences: Sequence[Sentence], options: Options, progr
             _depth(found, twin),
             *_maps(encoder, encodings, found.change),
         ),
-        _notes(len(sentences), len(encodings)),
+        _notes(len(sentences), encodings),
     )
 
 
@@ -210,6 +210,14 @@ def _maps(encoder: Encoder, encodings: Sequence[Encoding], change: Floats) -> li
     return exhibits
 
 
-def _notes(given: int, measured: int) -> tuple[Words, ...]:
-    left_out = (Words("left_out", {"n": given - measured, "least": LEAST_TOKENS}),) if measured < given else ()
-    return (*left_out, *((Words("small", {"n": measured}),) if measured < FEW else ()))
+def _notes(given: int, encodings: Sequence[Encoding]) -> tuple[Words, ...]:
+    """Return what could mislead: texts left out, long texts and few texts."""
+    measured = len(encodings)
+    notes = []
+    if measured < given:
+        notes.append(Words("left_out", {"n": given - measured, "least": LEAST_TOKENS}))
+    if all(len(encoding.ids) > SHOWN for encoding in encodings):
+        notes.append(Words("no_maps", {"most": SHOWN}))
+    if measured < FEW:
+        notes.append(Words("small", {"n": measured}))
+    return tuple(notes)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from attnx import load_encoder
+from attnx.encoders.encoder import Encoder
 from attnx.experiments.powers import rounded_up
 from attnx.experiments.records import Curve, Curves, Exhibit, HeadMap, Options, Points, Progress, TokenMap, TokenMaps
 from attnx.experiments.running import run_experiment
@@ -20,7 +21,7 @@ from attnx.report.experiment.exhibits import Speaker, exhibit_view
 from attnx.report.experiment.reading import experiment_from_twin
 from attnx.report.experiment.rendering import render_experiment
 from attnx.report.experiment.twin import to_json
-from attnx.texts.sentence import read_sentence
+from attnx.texts.sentence import Sentence, read_sentence
 
 TOKENS = ("the", "cat")
 NOTHING = np.full((2, 2), np.nan)
@@ -87,3 +88,23 @@ def test_formulas_are_set_and_texts_are_escaped(document: Any) -> None:
 )
 def test_a_bound_is_never_below_its_value(value: float, written: str) -> None:
     assert rounded_up(value) == written
+
+
+@pytest.mark.parametrize("name", ("order", "merge", "position", "masks"))
+def test_maps_are_those_of_a_short_text_and_a_note_says_if_there_is_none(
+    encoder: Encoder, make_model: Callable[..., Path], name: str
+) -> None:
+    if name != "position":  # which shows nothing of random weights
+        encoder = load_encoder(str(make_model("m01_bert_24pos.json", max_position_embeddings=48)))
+    long, short = (read_sentence("the cat sat mama on the mat " * times) for times in (4, 1))
+
+    def shown(*sentences: Sentence) -> tuple[int, list[str]]:
+        result = run_experiment(name, encoder, sentences, Options(), Progress()).result
+        maps = [one for exhibit in result.exhibits if isinstance(exhibit, TokenMaps) for one in exhibit.maps]
+        return len(maps), [note.key for note in result.notes]
+
+    for both in ((long, short), (short, long)):
+        maps, notes = shown(*both)
+        assert maps and "no_maps" not in notes
+    maps, notes = shown(long)
+    assert not maps and "no_maps" in notes

@@ -58,7 +58,8 @@ def _only_products(call: Call, weights: torch.Tensor) -> bool:
     if call.key.shape != call.query.shape or (call.mask is not None and call.mask.shape[1] != 1):
         return False
     expected = _weights(call, call.scaling)
-    return torch.allclose(expected, weights, rtol=0, atol=TOLERANCES[weights.dtype] / STRICTER)
+    # torch.allclose takes ten times as long.
+    return bool((expected - weights).abs().max() <= TOLERANCES[weights.dtype] / STRICTER)
 
 
 def _weights(call: Call, scaling: float) -> torch.Tensor:
