@@ -115,8 +115,11 @@ def command_line() -> str:
 
 def read_head(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Return a layer and a head counted from 0, for ``3.7`` counted from 1."""
-    if value is None:
-        return None
+    return None if value is None else parse_head(value)
+
+
+def parse_head(value: str) -> tuple[int, int]:
+    """Return the layer and the head of ``3.7``, counted from 0. Raises InputError for anything else."""
     layer, _, head = value.partition(".")
     if not all(HEAD_PART.fullmatch(part) for part in (layer, head)):
         raise InputError("head_unreadable", head=value)

@@ -14,11 +14,13 @@ from attnx.cli.options import (
     model_options,
     output_option,
 )
+from attnx.cli.presenting import check_heads, presentation_options
 from attnx.cli.progress import notice, stage
 from attnx.cli.writing import write_all
 
 if TYPE_CHECKING:
     from attnx.encoders.records import ModelRequest
+    from attnx.report.presentation import Presentation
 
 
 @click.command(help=help_text("report"))
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 @long_option
 @click.option("--baseline", type=click.Choice(["random"]), help=help_text("baseline"))
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help=help_text("seed"))
+@presentation_options
 @language_option
 @output_option
 def report(
@@ -35,6 +38,7 @@ def report(
     long: str,
     baseline: str | None,
     seed: int,
+    presentation: "Presentation",
     language: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -52,6 +56,7 @@ def report(
         from attnx.encoders.loading import load_encoder
 
         encoder = load_encoder(request)
+    check_heads(presentation.heads, encoder.info)
     with stage("measuring"):
         from attnx.analysis import analyze
 
@@ -61,4 +66,4 @@ def report(
 
     for message in notices(document, catalog):
         notice(message)
-    write_all(document, outputs, catalog)
+    write_all(document, outputs, catalog, presentation)

@@ -13,6 +13,7 @@ from attnx.cli.options import (
     read_head,
     statistic_option,
 )
+from attnx.cli.presenting import check_heads
 from attnx.cli.progress import notice, stage
 from attnx.errors import InputError
 from attnx.i18n import Catalog
@@ -81,9 +82,7 @@ def explore_text(
         from attnx.encoders.loading import load_encoder
 
         encoder = load_encoder(request)
-    layers, heads = encoder.info.layers, encoder.info.heads
-    if head and not (head[0] < layers and head[1] < heads):
-        raise InputError("head_missing", layer=head[0] + 1, head=head[1] + 1, layers=layers, heads=heads)
+    check_heads([head] if head else [], encoder.info)
     with stage("measuring"):
         from attnx.terminal.exploration import explored
 

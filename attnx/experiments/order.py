@@ -178,7 +178,7 @@ def _maps(encoder: Encoder, changes: Sequence[Change], index: Floats) -> list[To
     """Return the maps of the two clearest heads, before and after one change of a short text."""
     short = [change for change in changes if len(change.encoding.ids) <= SHOWN]
     # What moves most tokens comes first: an order of the user's own, halves swapped, all tokens mixed.
-    shown = next((change for rule in (GIVEN, *reversed(RULES)) for change in short if change.rule == rule), None)
+    shown = next((change for rule in (GIVEN, *reversed([*RULES])) for change in short if change.rule == rule), None)
     if shown is None:
         return []
     after = in_order(shown.encoding, shown.order)

@@ -13,6 +13,7 @@ from attnx.report.figures import HEATMAP_CELLS, block_size, data_uri, heatmap_pn
 from attnx.report.fonts import display_label, missing_characters
 from attnx.report.grids import color_classes
 from attnx.report.model_notes import model_notes
+from attnx.report.presentation import CLOSING_PARTS, PLAIN, Presentation
 from attnx.report.sentence import sentence_view
 from attnx.report.typography import cut_middle, formula_html, short_text
 from attnx.report.views import DefinitionView, EntryView, FactView, PatternView, ReportView, SentenceView
@@ -26,12 +27,16 @@ FACT_CHARACTERS = 300  # of a command, which may quote a long text; the JSON hol
 CHARACTERS_LISTED = 40
 HIGHLIGHTS = 3
 PATTERN_SIZE = 6
-CLOSING_PARTS = ("definitions", "limits", "provenance")
 
 
-def report_view(document: Document, t: Catalog, *, paged: bool = False) -> ReportView:
+def report_view(
+    document: Document, t: Catalog, *, paged: bool = False, presentation: Presentation = PLAIN
+) -> ReportView:
     """Return everything the templates show of `document` in the language of the catalog `t`, `paged` for the PDF."""
-    sentences = tuple(sentence_view(document, index, t, paged=paged) for index in range(len(document.sentences)))
+    sentences = tuple(
+        sentence_view(document, index, t, paged=paged, presentation=presentation)
+        for index in range(len(document.sentences))
+    )
     first = document.sentences[0]
     many = len(sentences) > 1
     heading = t.text("report.heading_many", n=len(sentences)) if many else sentences[0].heading
@@ -51,7 +56,8 @@ def report_view(document: Document, t: Catalog, *, paged: bool = False) -> Repor
         many=many,
         notices=tuple(notices(document, t)),
         highlights=shown,
-        contents=tuple(_contents(sentences, many, t)),
+        contents=tuple(_contents(sentences, many, presentation, t)),
+        closing=tuple(filter(presentation.has, CLOSING_PARTS)),
         sentences=sentences,
         patterns=tuple(_patterns(t)),
         bar=data_uri(scale_bar_png()),
@@ -110,7 +116,9 @@ def _subtitle(document: Document, t: Catalog) -> str:
     )
 
 
-def _contents(sentences: tuple[SentenceView, ...], many: bool, t: Catalog) -> Iterator[EntryView]:
+def _contents(
+    sentences: tuple[SentenceView, ...], many: bool, presentation: Presentation, t: Catalog
+) -> Iterator[EntryView]:
     for index, sentence in enumerate(sentences, start=1):
         if many:
             yield EntryView(f"s{index}", sentence.heading)
@@ -118,7 +126,7 @@ def _contents(sentences: tuple[SentenceView, ...], many: bool, t: Catalog) -> It
         titles = {"overview": sentence.overview.title, "heads": sentence.heads_title}
         for part in sentence.parts:
             yield EntryView(f"{part}-{index}", titles.get(part) or t.text(f"{part}.title"))
-    for part in CLOSING_PARTS:
+    for part in filter(presentation.has, CLOSING_PARTS):
         yield EntryView(part, t.text(f"{part}.title"))
 
 

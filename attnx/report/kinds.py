@@ -18,6 +18,7 @@ from attnx.report.experiment.document import ExperimentDocument
 from attnx.report.experiment.reading import experiment_from_twin
 from attnx.report.experiment.rendering import render_experiment, verdict_lines
 from attnx.report.output import render
+from attnx.report.presentation import PLAIN, Presentation
 from attnx.report.reading import from_twin, read_file
 
 AnyDocument = Document | CorpusDocument | ExperimentDocument
@@ -38,13 +39,13 @@ def read_report(path: Path) -> AnyDocument:
     return READERS[twin["kind"]](twin)
 
 
-def render_report(document: AnyDocument, suffix: str, t: Catalog) -> bytes:
+def render_report(document: AnyDocument, suffix: str, t: Catalog, presentation: Presentation = PLAIN) -> bytes:
     """Return the report as the bytes of a ``.html``, ``.pdf`` or ``.json`` file, in the catalog's language."""
     if isinstance(document, CorpusDocument):
-        return render_corpus(document, suffix, t)
+        return render_corpus(document, suffix, t, presentation)
     if isinstance(document, ExperimentDocument):
-        return render_experiment(document, suffix, t)
-    return render(document, suffix, t)
+        return render_experiment(document, suffix, t, presentation)
+    return render(document, suffix, t, presentation)
 
 
 def strongest(document: AnyDocument, t: Catalog) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from attnx.errors import AttnxError, InputError, os_reason
 from attnx.i18n import Catalog
+from attnx.report.presentation import PLAIN, Presentation
 
 if TYPE_CHECKING:
     from attnx.report.document import Document
@@ -84,7 +85,7 @@ def atomic_file(path: Path, folder: Path) -> Iterator[IO[bytes]]:
         raise AttnxError("write_failed", path=path, reason=os_reason(error)) from error
 
 
-def render(document: "Document", suffix: str, t: Catalog) -> bytes:
+def render(document: "Document", suffix: str, t: Catalog, presentation: Presentation = PLAIN) -> bytes:
     """Return the report as the bytes of a ``.html``, ``.pdf`` or ``.json`` file, in the catalog's language."""
     from attnx.report.document import to_json  # not above: the checks must not wait for torch
 
@@ -94,7 +95,8 @@ def render(document: "Document", suffix: str, t: Catalog) -> bytes:
     from attnx.report.html import render_html
 
     paged = suffix == ".pdf"
-    html = render_html(report_view(document, t, paged=paged), t, paged=paged)
+    view = report_view(document, t, paged=paged, presentation=presentation)
+    html = render_html(view, t, presentation, paged=paged)
     if not paged:
         return html.encode()
     from attnx.report.pdf import render_pdf

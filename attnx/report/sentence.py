@@ -15,6 +15,7 @@ from attnx.report.figures import block_size, data_uri, heatmap_png, label_frame,
 from attnx.report.fonts import display_label
 from attnx.report.grids import FIGURE_SPACE, grids, number
 from attnx.report.model_notes import layer_title
+from attnx.report.presentation import A4, PLAIN, SENTENCE_PARTS, Paper, Presentation
 from attnx.report.typography import cut_middle, short_text
 from attnx.report.views import (
     ExampleView,
@@ -40,15 +41,13 @@ SCALE_QUANTILE = 0.995  # of all weights; the few above it share the darkest col
 SCALE_STEP = 0.05
 CLEAR_SHARE = 0.9
 HEADING_CHARACTERS = 120
+MOST_SPACE = 0.95  # between all heads of a row on paper, in widths of a head
 BYTE = 255
-# The sections of a sentence, in their order.
-PARTS = ("tokens", "findings", "reading", "maps", "baseline", "overview", "heads", "table")
-HEADS_IN_ROW = 3  # on paper
-# In mm: what a heatmap with its labels may take of a page that shows three by four.
-PAPER_WIDTH, PAPER_HEIGHT = 56.0, 51.5
 
 
-def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) -> SentenceView:
+def sentence_view(
+    document: Document, index: int, t: Catalog, *, paged: bool, presentation: Presentation = PLAIN
+) -> SentenceView:
     """Return the views of sentence `index` (from 0), `paged` for the PDF."""
     sentence = document.sentences[index]
     model = document.model
@@ -64,7 +63,7 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
         ),
         findings=tuple(FindingView(statement(finding, t), rule(finding, t)) for finding in sentence.findings),
         finding_notes=tuple(_finding_notes(sentence, t)),
-        frame=frame_view(sentence.tokens),
+        frame=frame_view(sentence.tokens, presentation.paper),
         scale=_scale(sentence, top, t),
         example=_example(sentence, top, t, paged=paged),
         grids=grids({scope: scores.values for scope, scores in sentence.scopes.items()}, t),
@@ -77,25 +76,30 @@ def sentence_view(document: Document, index: int, t: Catalog, *, paged: bool) ->
         ),
         heads_title=t.text("heads.title"),
         head_notes=tuple(_head_notes(sentence, t)),
-        layers=tuple(
-            LayerView(
-                layer_title(model, layer, t),
-                tuple(
-                    tuple(
-                        _head(
-                            sentence, layer, head, top, t, paged=paged, anchor=f"s{index + 1}-L{layer + 1}H{head + 1}"
-                        )
-                        for head in range(first, min(first + HEADS_IN_ROW, model.heads))
-                    )
-                    for first in range(0, model.heads, HEADS_IN_ROW)
-                ),
-            )
-            for layer in range(model.layers)
-        ),
+        layers=tuple(_layers(document, index, top, t, paged=paged, presentation=presentation)),
         comparison=comparison_view(sentence, sentence.baseline, t) if sentence.baseline else None,
         tables=tuple(_table(scores, t) for scores in sentence.scopes.values()),
-        parts=tuple(part for part in PARTS if part != "baseline" or sentence.baseline),
+        parts=tuple(
+            part for part in SENTENCE_PARTS if presentation.has(part) and (part != "baseline" or sentence.baseline)
+        ),
     )
+
+
+def _layers(
+    document: Document, index: int, top: float, t: Catalog, *, paged: bool, presentation: Presentation
+) -> Iterator[LayerView]:
+    """Yield every layer any of whose heads is drawn."""
+    sentence, model = document.sentences[index], document.model
+    for layer in range(model.layers):
+        heads = [
+            _head(sentence, layer, head, top, t, paged=paged, anchor=f"s{index + 1}-L{layer + 1}H{head + 1}")
+            for head in range(model.heads)
+            if presentation.draws(layer, head)
+        ]
+        if heads:
+            row = presentation.paper.row
+            rows = tuple(tuple(heads[start : start + row]) for start in range(0, len(heads), row))
+            yield LayerView(layer_title(model, layer, t), rows)
 
 
 def scale_top(sentence: SentenceReport) -> float:
@@ -156,20 +160,24 @@ def _token_notes(sentence: SentenceReport, model: ModelInfo, t: Catalog) -> Iter
         yield t.text("tokens.short", uniform=1 / len(labels))
 
 
-def frame_view(tokens: Sequence[Token]) -> FrameView:
+def frame_view(tokens: Sequence[Token], paper: Paper = A4) -> FrameView:
     """Return the labels that surround the heatmaps of a sentence."""
-    return labels_frame([token.text for token in tokens])
+    return labels_frame([token.text for token in tokens], paper)
 
 
-def labels_frame(labels: Sequence[str]) -> FrameView:
+def labels_frame(labels: Sequence[str], paper: Paper = A4) -> FrameView:
     """Return the labels that surround a heatmap of so many tokens."""
     frame = label_frame([cut_middle(label, LABEL_CHARACTERS) for label in labels])
     width = 1 + frame.row_width
+    wide = min(paper.head, paper.height * width / (1 + frame.column_height))
+    # Less than fits: CSS lays the frames of a row out, as many as there is space for.
+    gap = min(paper.width - paper.row * wide, MOST_SPACE * wide) / (paper.row - 1)
     return FrameView(
         image=data_uri(frame.png),
         top=f"{frame.column_height / width:.5f}",
         left=f"{frame.row_width / width:.5f}",
-        paper=f"{min(PAPER_WIDTH, PAPER_HEIGHT * width / (1 + frame.column_height)):.3f}mm",
+        paper=f"{wide:.3f}mm",
+        gap=f"{gap:.3f}mm",
         numbered=frame.numbered,
     )
 

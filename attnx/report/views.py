@@ -55,13 +55,14 @@ class FrameView:
     """The token labels that surround every heatmap of a sentence, as style values; `numbered` if they are numbers.
 
     `image` is one picture for all; the heatmap fills it but for `top` and `left`, which are shares of its width.
-    `paper` is its width on paper, such that twelve heads fit a page.
+    `paper` is its width on paper, such that twelve heads fit a page, and `gap` the space to the next one.
     """
 
     image: str
     top: str
     left: str
     paper: str
+    gap: str
     numbered: bool
 
 
@@ -201,8 +202,9 @@ class FramedView:
 
 @dataclass(frozen=True)
 class ReportView(FramedView):
-    """The report of some sentences; `many` if there is more than one."""
+    """The report of some sentences; `many` if there is more than one. `closing` are the parts after them."""
 
     many: bool
+    closing: tuple[str, ...]
     sentences: tuple[SentenceView, ...]
     patterns: tuple[PatternView, ...]
